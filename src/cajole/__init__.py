@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from cajole.version import __version__
 
 # name -> the module it lives in
 _MODULES_BY_NAME = {

@@ -16,8 +16,6 @@ STEEL, CABLE = (0.74, 0.20, 0.12), (0.78, 0.24, 0.15)
 ROAD, CONCRETE = (0.30, 0.31, 0.33), (0.66, 0.64, 0.60)
 EDGE_LINE_COLOR, CENTRE_LINE_COLOR = (0.93, 0.93, 0.90), (0.95, 0.82, 0.35)
 HALF_LENGTH, TOWER_X, GIRDER_Y = 5.2, 2.55, 0.46
-# cables and hangers are simulated with the rest but drawn on the finer grid of decorations
-THIN_PART_USAGES = ("cage", "decor")
 
 
 def define_scene() -> SceneDefinition:
@@ -62,6 +60,8 @@ def _compute_side_cable_height(x: Array) -> Array:
 
 
 def _build_shape() -> ImplicitShape:
+    # cables and hangers are simulated with the rest but drawn on the finer grid of decorations
+    thin_part_usages = ("cage", "decor")
     # hangers stand this far apart, so that their cages do not touch at thirty thousand tets
     hanger_spacing = 0.51
     s = ImplicitShapeBuilder(color=STEEL)
@@ -80,7 +80,7 @@ def _build_shape() -> ImplicitShape:
     ):
         x = np.linspace(low, high, count + 1)
         points = np.column_stack([x, np.full_like(x, GIRDER_Y), height(x)])
-        for place in THIN_PART_USAGES:
+        for place in thin_part_usages:
             s.add_chain("cables", points, np.full(len(x), 0.046), color=CABLE, mirror="xy", usage=place)
     for i in range(1, round(4.9 / hanger_spacing)):
         at = i * hanger_spacing
@@ -88,7 +88,7 @@ def _build_shape() -> ImplicitShape:
             top = float(
                 _compute_main_cable_height(np.array(at)) if at < TOWER_X else _compute_side_cable_height(np.array(at))
             )
-            for place in THIN_PART_USAGES:
+            for place in thin_part_usages:
                 ends = [(at, GIRDER_Y, 1.05), (at, GIRDER_Y, top)]
                 s.add_chain("hangers", ends, [0.025, 0.025], color=CABLE, mirror="xy", usage=place)
     return s.build()

@@ -1,4 +1,4 @@
-"""Scenes: built once from their recipes, then read from the cache."""
+"""Built-in scenes by name: generated from their definitions at first use, then read from the cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import cajole
 from cajole.arrays import IndexArray
 from cajole.checks import require_choice, require_integer
 from cajole.mesh import MeshTet, MeshTri, Skin
@@ -22,6 +21,7 @@ from cajole.scenes.scene_definition import SceneDefinition
 from cajole.scenes.skin import build_skin, embed_in_tets
 from cajole.scenes.tetrahedralisation import tetrahedralise_with_report
 from cajole.storage import hash_content, load_or_compute
+from cajole.version import __version__
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
@@ -39,16 +39,13 @@ SCENE_DEFINITIONS: dict[str, Callable[[], SceneDefinition]] = {
 }
 
 
-CACHE_KIND = "scenes"
-
-
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A body ready to be directed.
+    """A simulation mesh with its drawn surface, material and boundary conditions.
 
-    mesh: the cage that is simulated; skin: what is seen, embedded in it; parts: the cage's vertices by name; fixed:
-    vertices that are held; camera: keywords for `picture`; young [Pa], poisson, density [kg/m³] and damping
-    (alpha [1/s], beta [s]): values that move visibly, with a first frequency of one to two hertz.
+    mesh: the tet mesh that is simulated; skin: the drawn surface, embedded in it; parts: vertices of the mesh by name;
+    fixed: vertices with zero displacement; camera: keywords of `picture`; young [Pa], poisson, density [kg/m³] and
+    damping (alpha [1/s], beta [s]): chosen for a first natural frequency of one to two hertz.
     """
 
     name: str
@@ -65,7 +62,7 @@ class Scene:
     damping: tuple[float, float]
 
     def body(self) -> BodySolid:
-        """The solid with its material, held vertices and damping."""
+        """Create the solid with its material, fixed vertices and damping."""
         from cajole.body import BodySolid, MaterialStVK
 
         material = MaterialStVK(young=self.young, poisson=self.poisson, density=self.density)
@@ -73,23 +70,24 @@ class Scene:
 
 
 def scene_names() -> tuple[str, ...]:
-    """The names that `scene` knows."""
+    """Names accepted by `scene`."""
     return tuple(SCENE_DEFINITIONS)
 
 
 def scene(
     name: str, *, tets: int | None = None, skin: str = "normal", progress: ProgressCallback | None = None
 ) -> Scene:
-    """A built-in scene: generated at first use, read from the cache afterwards.
+    """Load a built-in scene; it is generated at first use and read from the cache afterwards.
 
-    tets: about how many the cage shall have (the scene's own number if None); skin: "normal" or "fine".
-    Raises InputError for an unknown name or option, SolveError when so few tets cannot hold the scene's thin parts.
+    tets: approximate number of tets (default: that of the scene); skin: "normal" or "fine". Raises InputError for an
+    unknown name or option, SolveError when the tets are too few for the thin parts of the scene.
     """
+    cache_kind = "scenes"
     recipe = SCENE_DEFINITIONS[require_choice(name, "the name of a scene", scene_names())]()
     require_choice(skin, "skin", ("normal", "fine"))
     target = recipe.tets if tets is None else require_integer(tets, "tets", minimum=50, maximum=2_000_000)
     key = hash_content(_hash_sources(), recipe.shape.content, name, target, skin)
-    arrays = load_or_compute(CACHE_KIND, key, lambda: _build_arrays(recipe, target, skin, progress))
+    arrays = load_or_compute(cache_kind, key, lambda: _build_arrays(recipe, target, skin, progress))
     report_progress(progress, 1.0, f"{recipe.title} is ready")
     return _assemble_scene(recipe, arrays)
 
@@ -157,7 +155,7 @@ def _assemble_scene(definition: SceneDefinition, arrays: Mapping[str, NDArray[An
 
 @cache
 def _hash_sources() -> str:
-    """A digest of the sources that make scenes: whatever changes in them makes new ones."""
+    """Hash of the version and of the sources that generate geometry: any change invalidates the cached scenes."""
     # files of this folder that no scene is made by
     files_without_geometry = ("__init__.py", "selection.py", "keyframe_scenes.py", "scene_body.py")
     try:
@@ -165,4 +163,4 @@ def _hash_sources() -> str:
         sources = [path.read_text(encoding="utf-8") for path in files]
     except OSError:
         sources = []
-    return hash_content(cajole.__version__, *sources)
+    return hash_content(__version__, *sources)

@@ -66,19 +66,7 @@ def _build_shape() -> ImplicitShape:
         1.14: 0.10, 1.00: 0.12, 0.80: 0.15, 0.52: 0.18, 0.26: 0.21, -0.02: 0.235, -0.30: 0.24,
         -0.58: 0.23, -0.86: 0.20, -1.12: 0.17, -1.38: 0.14, -1.62: 0.115, -1.86: 0.09,
     }  # fmt: skip
-    s = _add_body(ImplicitShapeBuilder(color=GREEN))
-    bare = s.build()
-    for x, height in plate_heights.items():
-        _add_back_plate(s, bare, x, height)
-    for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
-        for side in (-0.10, 0.0, 0.10):
-            at = (x - 1.6 * side**2, y + side, 0.045)
-            s.add_ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", usage="decor")
-    s.cut_below(0.0, blend=0.03)
-    return s.build()
-
-
-def _add_body(builder: ImplicitShapeBuilder) -> ImplicitShapeBuilder:
+    builder = ImplicitShapeBuilder(color=GREEN)
     builder.add_chain("torso", [(-0.58, 0, 1.06), (-0.05, 0, 1.10), (0.52, 0, 1.14)], [0.46, 0.56, 0.43], segments=8)
     neck = [(0.55, 0, 1.22), (0.98, 0, 1.62), (1.20, 0, 2.10), (1.36, 0, 2.52)]
     builder.add_chain("neck", neck, [0.37, 0.245, 0.19, 0.17], segments=14, blend=0.22)
@@ -92,11 +80,20 @@ def _add_body(builder: ImplicitShapeBuilder) -> ImplicitShapeBuilder:
     hind = [(-0.48, 0.28, 0.98), (-0.38, 0.37, 0.56), (-0.50, 0.38, 0.16)]
     builder.add_chain("hind legs", hind, [0.30, 0.20, 0.18], segments=6, blend=0.18, mirror="y")
     builder.add_ellipsoid("hind legs", (-0.43, 0.38, 0.10), (0.24, 0.205, 0.10), blend=0.10, mirror="y")
-    return builder
+    s = builder
+    bare = s.build()
+    for x, height in plate_heights.items():
+        _add_back_plate(s, bare, x, height)
+    for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
+        for side in (-0.10, 0.0, 0.10):
+            at = (x - 1.6 * side**2, y + side, 0.045)
+            s.add_ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", usage="decor")
+    s.cut_below(0.0, blend=0.03)
+    return s.build()
 
 
 def _add_back_plate(builder: ImplicitShapeBuilder, body_shape: ImplicitShape, x: float, height: float) -> None:
-    """A hexagonal plate standing on the back above x, along the normal of the skin there."""
+    """Add a hexagonal plate on the back at x, along the surface normal there."""
     plate_outline = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
     # straight down from above the animal to its back: Newton from the last sample outside
     z = np.linspace(2.4 if x > 1.05 else 2.0, 0.3, 400)

@@ -1,4 +1,4 @@
-"""How things begin and end to move."""
+"""Easing functions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from cajole.arrays import Array
 
 
 def unit_smoothstep(x: ArrayLike) -> Array:
-    """From 0 at 0 to 1 at 1, level at both ends and beyond."""
+    """Cubic smoothstep from 0 at 0 to 1 at 1, constant outside."""
     y = np.clip(x, 0.0, 1.0)
     return np.asarray(y * y * (3.0 - 2.0 * y))

@@ -1,4 +1,4 @@
-"""An elephant, 3 m long and 2.1 m high, standing at the floor z = 0 with its trunk along x; nothing holds it."""
+"""A free elephant, 3 m long and 2.1 m high, standing at the floor z = 0 with its trunk along x."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> Inde
 def _build_shape() -> ImplicitShape:
     # outline of the left ear from its root: along it, and upwards
     ear_outline = [
-        (-0.10, -0.20), (-0.10, 0.26), (0.10, 0.40), (0.38, 0.43), (0.58, 0.30), (0.66, 0.04), (0.58, -0.24), (0.38, -0.44),
-        (0.12, -0.36),
+        (-0.10, -0.20), (-0.10, 0.26), (0.10, 0.40), (0.38, 0.43), (0.58, 0.30), (0.66, 0.04), (0.58, -0.24),
+        (0.38, -0.44), (0.12, -0.36),
     ]  # fmt: skip
     # the tusks spread, so that between them and the trunk there is room for air in the cage
     tusk_points = [(1.20, 0.22, 1.24), (1.40, 0.40, 1.06), (1.62, 0.52, 0.98), (1.84, 0.56, 1.06)]
@@ -88,7 +88,7 @@ def _build_shape() -> ImplicitShape:
 
 
 def _add_nails(builder: ImplicitShapeBuilder) -> None:
-    """Three on the front of each foot."""
+    """Add three nails to the front of each foot."""
     for x in LEG_X:
         for turn in np.deg2rad([-42.0, 0.0, 42.0]):
             at = (x + 0.235 * np.cos(turn), LEG_Y + 0.235 * np.sin(turn), 0.055)
@@ -110,14 +110,14 @@ def _paint(context: PaintContext) -> Array:
 
 
 def _compute_ear_weights(points: Array) -> Array:
-    """1 in the middle of an ear, 0 at its rim."""
+    """1 in the middle of an ear, 0 at its edge."""
     out, up = np.abs(points[:, 1]) - EAR_ROOT[1], points[:, 2] - EAR_ROOT[2]
     return smoothstep(1.0, 0.75, np.hypot((out - 0.22) / 0.34, (up + 0.03) / 0.40))
 
 
 @cache
 def _sample_trunk_curve() -> tuple[Array, Array, Array]:
-    """Lengths (k,) [m] along the trunk, its middle line (k, 3) there, and the way it runs (k, 3)."""
+    """Arc lengths (k,) [m], points (k, 3) and tangents (k, 3) of the centreline of the trunk."""
     # places at which the trunk's middle line is known: 5 mm apart, finer than the skin
     trunk_samples = 400
     points = np.array(TRUNK_POINTS, dtype=float)
@@ -129,7 +129,7 @@ def _sample_trunk_curve() -> tuple[Array, Array, Array]:
 
 
 def _compute_trunk_arc_length(points: Array) -> Array:
-    """Length [m] of the trunk's middle line up to the place beside each point; below zero before its root."""
+    """Arc length [m] of the trunk's centreline at the point nearest to each point; negative before its root."""
     lengths, line, ways = _sample_trunk_curve()
     nearest = cKDTree(line).query(points)[1]
     return np.asarray(lengths[nearest] + ((points - line[nearest]) * ways[nearest]).sum(axis=1))
@@ -137,10 +137,10 @@ def _compute_trunk_arc_length(points: Array) -> Array:
 
 @dataclass(frozen=True)
 class ElephantPose:
-    """How far the bones of an elephant turn [degrees].
+    """Rotations of the bones of an elephant [degrees].
 
-    curl: the trunk's tip up and over; swing: the trunk to its left; nod: the nose down; turn: the head to its left;
-    flap: both ears forward; step: the left front leg forward; wag: the tail to its left.
+    curl: trunk tip up and over; swing: trunk to the left; nod: nose down; turn: head to the left; flap: both ears
+    forward; step: left front leg forward; wag: tail to the left.
     """
 
     curl: float = 0.0
@@ -157,9 +157,9 @@ class ElephantPose:
 
 
 def pose_elephant_skin(skin: Skin, pose: ElephantPose) -> Array:
-    """The vertices (k, 3) [m] of an elephant's skin with its bones turned.
+    """Vertices (k, 3) [m] of an elephant's skin in a pose.
 
-    A bone turns what hangs on it by an angle that grows smoothly from none at its root, so nothing tears or collapses.
+    The rotation of a bone grows smoothly from zero at its root, so that the skin neither tears nor collapses.
     """
     # what the head carries as a whole, wherever it hangs
     head_parts = ("trunk", "ears", "tusks")
@@ -182,7 +182,7 @@ NECK_RANGE, NECK_DIRECTION = (1.20, 1.60), np.array([0.8, 0.0, 0.6])
 
 
 def _curl_trunk(points: Array, pose: ElephantPose) -> Array:
-    """Points carried by the trunk's middle line, bent into another curve of the same length."""
+    """Bend the trunk with its centreline, which keeps its length."""
     lengths, line, _ = _sample_trunk_curve()
     angles = smoothstep(0.15, 1.0, lengths / lengths[-1])[:, None] * [0.0, -pose.curl, pose.swing]
     turns = _build_rotation(angles)
@@ -202,7 +202,7 @@ def _flap_ears(points: Array, pose: ElephantPose) -> Array:
 
 
 def _swing_leg(points: Array, pose: ElephantPose) -> Array:
-    """The left front leg swings from the hip, and its shin half as far back."""
+    """Rotate the left front leg about the hip, and the shin back by half the angle."""
     own = (points[:, 1] > 0) & (points[:, 0] > 0)
     high = points[:, 2]
     shin = np.where(own, smoothstep(0.55, 0.25, high), 0)[:, None] * [0.0, 0.5 * pose.step, 0.0]
@@ -217,10 +217,10 @@ def _wag_tail(points: Array, pose: ElephantPose) -> Array:
 
 
 def _rotate_about(points: Array, pivot: tuple[float, float, float], angles: Array) -> Array:
-    """Points (n, 3) turned about a pivot, each by its own angles (n, 3) [degrees]."""
+    """Rotate points (n, 3) about a pivot, each by its own angles (n, 3) [degrees]."""
     return np.asarray(_build_rotation(angles).apply(points - np.asarray(pivot)) + pivot)
 
 
 def _build_rotation(angles: Array) -> Rotation:
-    """About the fixed axes x, y, z in this order by angles (n, 3) [degrees]."""
+    """Rotations about the fixed axes x, y, z in this order by angles (n, 3) [degrees]."""
     return Rotation.from_euler("xyz", angles, degrees=True)

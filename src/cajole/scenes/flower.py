@@ -22,7 +22,7 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class BloomDefinition:
-    """A ring of petals around a disc: sizes in metres, lift in radians, bend as kb and kc of a sheet."""
+    """A ring of petals around a disc: sizes [m], lift [rad], curvatures kb and kc of the petals."""
 
     name: str
     center: Vector
@@ -42,7 +42,7 @@ class BloomDefinition:
 
     @property
     def frame(self) -> Array:
-        """Rows: two axes in the plane of the bloom and its normal."""
+        """Rows: two axes in the plane of the bloom, and its normal."""
         n = np.asarray(self.normal) / np.linalg.norm(self.normal)
         across = np.cross([0.0, 0.0, 1.0], n)
         across /= np.linalg.norm(across)
@@ -185,7 +185,7 @@ def _build_leaf_frame(origin: Vector, along: Vector, normal: Vector) -> tuple[Ar
 
 
 def _compute_midrib_weights(points: Array, frames: list[tuple[Array, Array]]) -> Array:
-    """How much of the light midrib shows at each point, over the leaf whose plane is nearest."""
+    """Visibility of the light midrib at each point, on the leaf with the nearest plane."""
     best, amount = np.full(len(points), np.inf), np.zeros(len(points))
     for (origin, axes), (*_, length, _, bend) in zip(frames, LEAF_PARAMETERS):
         u, v = ((points - origin) @ axes.T).T

@@ -29,7 +29,9 @@ class BccLattice:
 
 
 def build_lattice(bounds: Array, cell_size: float, shift: Vector, grading: LatticeGrading | None) -> BccLattice:
-    """A BCC lattice of cube edge `cell` [m] (times the grade) over bounds (2, 3) [m], centred but for `shift`."""
+    """Build a BCC lattice of cube edge `cell_size` [m] (scaled by the grading) over bounds (2, 3) [m], shifted from the
+    centre.
+    """
     box = bounds if grading is None else _compute_lattice_bounds(bounds, grading)
     counts = np.ceil((box[1] - box[0]) / cell_size).astype(int) + 3
     origin = 0.5 * (box[0] + box[1]) - cell_size * (0.5 * counts - np.asarray(shift))
@@ -47,9 +49,10 @@ def stuff_isosurface(
     snap_fractions: tuple[float, float],
     grading: LatticeGrading | None,
 ) -> tuple[Array, IndexArray]:
-    """Vertices and tets of the inside of `shape`, snapped at `alphas` (long, short) shares of an edge.
+    """Vertices and tets of the inside of `shape`; cuts nearer than the (long, short) snap fractions of an edge are
+    snapped.
 
-    The order of a tet's vertices is that of the unmoved lattice: a negative volume betrays a fold.
+    The vertex order of a tet is that of the undeformed lattice, so that a negative volume reveals a fold.
     """
     grid = build_lattice(shape.bounds, cell_size, shift, grading)
     f = np.empty(len(grid.nodes))
@@ -62,7 +65,11 @@ def stuff_isosurface(
     kernels_sdf.find_cut_fractions(*shape.kernel_arguments, low, high, f[ends[:, 0]], f[ends[:, 1]], fractions)
     points = low + fractions[:, None] * (high - low)
 
-    starts, members = _build_incidence(ends, len(state))
+    # cuts at every node, in compressed rows
+    n = len(state)
+    order = np.argsort(ends.ravel(), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))])
+    starts, members = starts, order // 2
     short = (ends < grid.corner_count).sum(axis=1) == 1
     chosen = np.full(len(state), -1)
     kernels_tets.snap_nodes(
@@ -78,13 +85,13 @@ def stuff_isosurface(
 
 
 def remove_unused_vertices(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray]:
-    """Only the vertices in use, renumbered."""
+    """Remove unreferenced vertices, and renumber the tets."""
     used, inverse = np.unique(tets, return_inverse=True)
     return vertices[used], inverse.reshape(tets.shape)
 
 
 def orient_tets(vertices: Array, tets: IndexArray) -> IndexArray:
-    """Tets with their last two vertices swapped where the volume is negative."""
+    """Swap the last two vertices of tets with negative volume."""
     flip = compute_signed_volumes(vertices, tets) < 0
     out = tets.copy()
     out[flip] = out[flip][:, [0, 1, 3, 2]]
@@ -97,7 +104,7 @@ def _build_grid_points(counts: IndexArray) -> Array:
 
 
 def _build_lattice_tets(counts: IndexArray) -> IndexArray:
-    """Around every inner cube face: its two cube centres with each of its four edges."""
+    """Tets of the lattice: for every inner cube face, its two cube centres with each of its four edges."""
     corner = np.arange(np.prod(counts + 1)).reshape(counts + 1)
     centre = np.arange(np.prod(counts)).reshape(counts) + corner.size
     found = []
@@ -122,15 +129,8 @@ def _find_cut_edges(tets: IndexArray, signs: IndexArray) -> IndexArray:
     return np.stack([keys // n, keys % n], axis=1)
 
 
-def _build_incidence(ends: IndexArray, n: int) -> tuple[IndexArray, IndexArray]:
-    """Cuts at every node, in compressed rows."""
-    order = np.argsort(ends.ravel(), kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))])
-    return starts, order // 2
-
-
 def _tabulate_height_map(bounds: Array, grading: LatticeGrading) -> tuple[Array, Array]:
-    """Samples of z and of the lattice height Z(z), dz = s dZ, wide enough to extrapolate nowhere."""
+    """Samples of z and of the lattice height Z(z), dz = s dZ, over a range wide enough for interpolation."""
     reach = bounds[1, 2] - bounds[0, 2] + 4 * grading.width
     z = np.linspace(bounds[0, 2] - reach, bounds[1, 2] + reach, 4001)
     step = np.diff(z) * 0.5 * (1 / grading.compute_cell_scale(z[:-1]) + 1 / grading.compute_cell_scale(z[1:]))
@@ -138,7 +138,7 @@ def _tabulate_height_map(bounds: Array, grading: LatticeGrading) -> tuple[Array,
 
 
 def _compute_lattice_bounds(bounds: Array, grading: LatticeGrading) -> Array:
-    """The box in lattice coordinates whose image covers bounds."""
+    """Box in lattice coordinates whose image covers the bounds."""
     z, below = _tabulate_height_map(bounds, grading)
     # x = s(z) X with s >= 1 near the top, so the widest lattice is needed where s is least
     least = float(np.min(grading.compute_cell_scale(np.linspace(bounds[0, 2], bounds[1, 2], 64))))

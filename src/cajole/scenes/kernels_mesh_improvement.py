@@ -1,4 +1,4 @@
-"""Compiled loops that improve the shapes of tets: descent of star energies, and a hunt for bad angles."""
+"""Compiled loops that improve tet quality: descent of star energies, and a search that removes bad dihedral angles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ MIN_RELATIVE_DECREASE = 1e-3  # a vertex that gains less than this share of its 
 
 @njit(cache=True, error_model="numpy")
 def compute_star_energy(x, tets, members, v, px, py, pz, power, energy_gradient):
-    """Sum of eta^-power over the star of v moved to p, eta = 12 (3V)^(2/3) / sum l²; its derivative goes to slope."""
+    """Sum of eta^-power over the star of v at position p, eta = 12 (3V)^(2/3) / sum l²; its gradient goes to
+    energy_gradient.
+    """
     energy = 0.0
     energy_gradient[:] = 0.0
     for t in members:
@@ -57,11 +59,11 @@ def compute_star_energy(x, tets, members, v, px, py, pz, power, energy_gradient)
 
 @njit(cache=True, error_model="numpy")
 def minimise_star_energies(x, tets, starts, members, on_surface, spacing, codes, parameters, data, eps, sweeps, power):
-    """Gauss-Seidel descent of the star energies, in place; surface vertices slide on the distance's zero set.
+    """Gauss-Seidel descent of the star energies, in place; surface vertices slide on the zero set of the distance.
 
-    A step is taken only if the energy falls and every tet of the star keeps a positive volume, so nothing inverts.
-    Steps start at 0.15 of the local spacing and shrink by 0.4; a projection that carries a vertex further than 0.35
-    of it has jumped to another sheet and is refused.
+    A step is accepted only if the energy decreases and every tet of the star keeps a positive volume. Steps start at
+    0.15 of the local spacing and shrink by 0.4; a projection that moves a vertex further than 0.35 of it has reached
+    another sheet and is rejected.
     """
     slope = np.empty(3)
     other = np.empty(3)
@@ -106,9 +108,9 @@ def minimise_star_energies(x, tets, starts, members, on_surface, spacing, codes,
 
 @njit(cache=True, error_model="numpy")
 def compute_angle_margin(x, tet, low, high, normals):
-    """How far the dihedral angles (cosines low > high of the limits) stay inside their limits; -10 when inverted.
+    """Margin of the dihedral angles to their limits (cosines low > high); -10 when inverted.
 
-    In cosines: min over edges of min(cos low - cos theta, cos theta - cos high). nx (4, 3) is scratch.
+    In cosines: min over edges of min(cos low - cos theta, cos theta - cos high). normals (4, 3) is scratch.
     """
     for i in range(4):
         b, c, d = tet[(i + 1) & 3], tet[(i + 2) & 3], tet[(i + 3) & 3]
@@ -132,7 +134,7 @@ def compute_angle_margin(x, tet, low, high, normals):
 
 @njit(cache=True, error_model="numpy")
 def compute_star_margin(x, tets, members, low, high, scratch):
-    """The least angle margin of a star."""
+    """Least angle margin of a star."""
     margin = 10.0
     for t in members:
         margin = min(margin, compute_angle_margin(x, tets[t], low, high, scratch))
@@ -143,10 +145,11 @@ def compute_star_margin(x, tets, members, low, high, scratch):
 def maximise_angle_margins(
     x, tets, starts, members, vertices, on_surface, spacing, codes, parameters, data, eps, low, high, surface_tolerance
 ):
-    """Pattern search that raises the least angle margin around each picked vertex, in place.
+    """Pattern search that raises the least angle margin around each given vertex, in place; returns the number of
+    moves.
 
-    Surface vertices are projected back, up to `slack` of the spacing: a coarse cage may leave the surface a little to
-    keep its angles. Returns the number of moves.
+    Surface vertices are projected back, up to surface_tolerance times the spacing, which lets a coarse mesh keep its
+    angles.
     """
     moved = 0
     scratch = np.empty((4, 3))

@@ -1,7 +1,7 @@
-"""Compiled evaluation of a table of signed distances: one interpreter for every scene.
+"""Compiled evaluation of signed distances: one interpreter of the primitive table for every scene.
 
-A row of the table is `codes[i]` (whole numbers) and `numbers[i]` (reals); outlines and sampled grids lie in `pool`.
-Rows of one group are united by a hard minimum and then join what came before by one smooth union or subtraction.
+A row of the table is `codes[i]` (integers) and `parameters[i]` (reals); outlines and sampled grids are in `data`. Rows
+of one group are joined by a hard minimum, and the group to the previous rows by one smooth union or subtraction.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def evaluate_polygon(data, start, length, u, v):
 def evaluate_sheet(parameters, data, start, length, x, y, z, cutoff):
     """A bent outline of half thickness t0..t1 with a round rim: origin (3), axes u v w (3x3), t0 t1 length kb kc kt.
 
-    Distances from `limit` on matter to nobody: the costly outline is then spared and a lower bound returned.
+    Beyond `cutoff` a lower bound is returned without evaluating the outline.
     """
     dx, dy, dz = x - parameters[0], y - parameters[1], z - parameters[2]
     u = parameters[3] * dx + parameters[4] * dy + parameters[5] * dz
@@ -165,7 +165,7 @@ MAX_BLEND_EXPONENT = 12.0  # a weight below exp(-12) cannot be seen in a colour 
 
 @njit(cache=True, error_model="numpy")
 def evaluate_row(code, parameters, data, x, y, z, cutoff):
-    """Distance to one row, at a point already folded by the row's mirrors; beyond `limit` a lower bound will do."""
+    """Distance to one row at a point already mirrored; beyond `cutoff` a lower bound suffices."""
     kind = code[KIND]
     p = parameters[FIRST_PARAMETER:]
     if kind == ROUND_CONE:
@@ -196,7 +196,7 @@ def combine_distances(d, g, op, k):
 
 @njit(cache=True, error_model="numpy")
 def is_outside_bounding_sphere(parameters, i, x, y, z, cutoff):
-    """Whether the bounding sphere of row i proves its distance to be at least `limit`."""
+    """True if the bounding sphere of row i proves its distance to be at least `cutoff`."""
     if parameters[i, BOUNDING_SPHERE + 3] >= NO_SURFACE_DISTANCE:
         return False
     reach = parameters[i, BOUNDING_SPHERE + 3] + cutoff
@@ -247,7 +247,7 @@ def evaluate_gradient(codes, parameters, data, x, y, z, eps):
 
 @njit(cache=True, error_model="numpy")
 def project_point(codes, parameters, data, x, y, z, eps, max_step, steps):
-    """Walk p <- p - f grad f / |grad f|², each step at most `limit` long; ends on the surface."""
+    """Iterate p <- p - f grad f / |grad f|² with steps of at most `max_step`; ends on the surface."""
     for _ in range(steps):
         f = evaluate_point(codes, parameters, data, x, y, z)
         if abs(f) < SURFACE_TOLERANCE * eps:

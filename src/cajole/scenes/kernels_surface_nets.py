@@ -1,4 +1,4 @@
-"""Compiled loops of the skin: sparse sampling of a distance and the dual surface of its sign changes."""
+"""Compiled loops of surface nets: sparse sampling of a distance and the dual surface of its sign changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK_SKIP_FACTOR = 1.3
 
 @njit(cache=True, error_model="numpy")
 def sample_grid(codes, parameters, data, ox, oy, oz, spacing, values):
-    """Fill values (nx, ny, nz) on the grid origin + h (i, j, k); blocks far away get their centre's value."""
+    """Fill values (nx, ny, nz) on the grid origin + spacing (i, j, k); distant blocks get the value at their centre."""
     nx, ny, nz = values.shape
     for bi in range(0, nx, BLOCK_CELLS):
         for bj in range(0, ny, BLOCK_CELLS):
@@ -42,9 +42,10 @@ def sample_grid(codes, parameters, data, ox, oy, oz, spacing, values):
 
 @njit(cache=True, error_model="numpy")
 def place_cell_vertices(values, index, points):
-    """One vertex for every cell with both signs: the mean of the zeros on its edges, in cell units. Returns how many.
+    """Place one vertex in every cell with a sign change: the mean of the zeros on its edges, in cell units. Returns the
+    count.
 
-    index (nx-1, ny-1, nz-1) receives the vertex of each cell, or -1; with no room in points they are only counted.
+    index (nx-1, ny-1, nz-1) receives the vertex of each cell, or -1; with an empty `points` vertices are only counted.
     """
     filled = 0
     for i in range(index.shape[0]):
@@ -85,7 +86,9 @@ def average_edge_crossings(values, i, j, k, out):
 
 @njit(cache=True)
 def connect_quads(values, index, quads):
-    """A quad of four cells around every grid edge with both signs, seen counter-clockwise from outside; how many."""
+    """Connect the four cells around every grid edge with a sign change, counter-clockwise from outside. Returns the
+    count.
+    """
     nx, ny, nz = values.shape
     filled = 0
     for i in range(1, nx - 1):

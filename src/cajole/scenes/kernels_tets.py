@@ -1,7 +1,7 @@
-"""Compiled loops over tets and vertex stars: snapping, stencils, pinches.
+"""Compiled loops over tets and vertex stars: snapping, stencils, non-manifold vertices.
 
-Rows are written number by number and four numbers are sorted by hand: numba's assignment of an array to a row and its
-`sort` take 2 s each to compile.
+Rows are written entry by entry and four numbers are sorted by hand: numba's array assignment and `sort` take 2 s each
+to compile.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from cajole.jit import njit
 
 @njit(cache=True)
 def snap_nodes(starts, members, ends, cut_fractions, snap_fractions, signs, snapped_cut):
-    """Move nodes onto cuts that are too close: state (n,) becomes 0, chosen (n,) the cut; the node's other cuts die.
+    """Snap nodes onto cuts that are too close: signs (n,) becomes 0 and snapped_cut (n,) the cut; other cuts of the
+    node vanish.
 
-    Node i sees cuts members[starts[i]:starts[i+1]]; cut c joins ends[c, 0] (inside) and ends[c, 1] at fractions[c]
-    from the inside end, and violates when nearer than lengths_ok[c] (a share of its edge).
+    Node i has cuts members[starts[i]:starts[i+1]]; cut c joins ends[c, 0] (inside) and ends[c, 1] at cut_fractions[c]
+    from the inside end, and is too close below snap_fractions[c] of the edge.
     """
     for node in range(len(signs)):
         best = 2.0
@@ -44,10 +45,10 @@ def find_cut_index(starts, members, ends, inside, outside):
 
 @njit(cache=True)
 def emit_stencil_tets(tets, signs, starts, members, ends, positions, out):
-    """Fill out with the tets of the inside; cut c is numbered len(state) + c. Returns how many.
+    """Fill out with the tets of the inside; cut c has number len(signs) + c. Returns the count.
 
-    The number of nodes inside (+), on (0) and outside (-) selects the piece: whole, corner, wedge or prism. Diagonals
-    of cut faces leave the node of lower index, so that neighbours agree.
+    The number of nodes inside (+), on (0) and outside (-) selects the stencil: whole, corner, wedge or prism. Diagonals
+    of cut faces start at the node of lower index, so that neighbours agree.
     """
     n = len(signs)
     filled = 0
@@ -152,7 +153,9 @@ def build_vertex_stars(tets, n):
 
 @njit(cache=True)
 def classify_vertex_links(tets, starts, members):
-    """Vertices where the surface is no 2-manifold: 1 = the star falls apart, 2 = its link has more than one rim."""
+    """Classify vertices of a non-manifold surface: 1 = the star is disconnected, 2 = its link has several boundaries,
+    else 0.
+    """
     n = len(starts) - 1
     kind = np.zeros(n, np.int64)
     for v in range(n):
@@ -181,7 +184,7 @@ def find_root(parent, i):
 
 @njit(cache=True)
 def classify_link(edges, m):
-    """Classify one link of m triangles with 3m edges (low, high, triangle): 0 good, 1 apart, 2 pinched."""
+    """Classify one link of m triangles with 3m edges (low, high, triangle): 0 manifold, 1 disconnected, 2 pinched."""
     parent = np.arange(m)
     count = len(edges)
     rim = np.zeros(count, np.bool_)

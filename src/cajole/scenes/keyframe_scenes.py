@@ -1,7 +1,7 @@
-"""Storyboards: built-in scenes with keys to shoot, of the sizes of Table 1, Barbič 2009.
+"""Built-in scenes for `keyframe` at the sizes of Table 1, Barbič 2009.
 
-Keys are resting shapes under pins or spread loads, as an artist would make them with `pose`, or fitted to a skin that
-was deformed by bones; they are found once and then read from the cache.
+Keys are static equilibria under pins or distributed loads, as an artist would make them with `pose`, or are fitted to a
+skinned surface; they are computed once and read from the cache afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from cajole.scenes.builtin import Scene, scene
 from cajole.scenes.elephant import ElephantPose, pose_elephant_skin
 from cajole.storage import hash_content, load_or_compute
 
-CACHE_KIND = "keys"
 # Raised when keys are found in another way, so that older ones are not read back.
 CACHE_VERSION = 3
 # A foot by name: the sides of x and y on which it stands.
@@ -36,10 +35,10 @@ FOOT_SIDES = {"front left": (1, 1), "front right": (1, -1), "hind left": (-1, 1)
 
 @dataclass(frozen=True, eq=False)
 class KeyframeScene:
-    """A scene, its body and what shall happen to it.
+    """A scene, its body and its keys.
 
-    keys: {frame: displacement (n, 3) [m]}; frames: of the shot, the start included; modes: how many enrich its basis;
-    dt [s], the natural one when None; tangents: how many directions of theirs the basis has, all when None.
+    keys: {frame: displacement (n, 3) [m]}; frames: including the start; modes: number of modes in the basis; dt [s]:
+    None for the default; tangents: number of key tangents in the basis, None for all.
     """
 
     scene: Scene
@@ -51,14 +50,14 @@ class KeyframeScene:
     tangents: int | None = None
 
     def solve(self, **options: Any) -> Shot:
-        """`keyframe` with these keys; options override frames, modes and dt, or add to them."""
+        """Run `keyframe` with these keys; options override frames, modes and dt, or add to them."""
         own: dict[str, Any] = {"frames": self.frames, "modes": self.modes, "dt": self.dt}
         if self.tangents is not None and not options.keys() & {"basis", "modes", "tangents"}:
             own["basis"] = self.compute_basis(self.tangents)
         return keyframe(self.body, self.keys, **{**own, **options})
 
     def compute_basis(self, tangents: int) -> Array:
-        """Keys, the most significant directions of their tangents and modes beside them (3n, r); kept in the cache."""
+        """Basis (3n, r) of keys, the most significant directions of their tangents, and modes; cached."""
         poses = np.stack([np.zeros_like(self.body.vertices), *self.keys.values()])
         key = hash_content(
             CACHE_VERSION, "basis", self.body.compute_content_hash(), poses, np.array([tangents, self.modes])
@@ -79,14 +78,16 @@ def _compute_basis(body: BodySolid, poses: Array, tangents: int, modes: int) -> 
 def build_flower_figure_eight_scene(
     *, load_scale: float = 1.0, tets: int | None = None, progress: ProgressCallback | None = None
 ) -> KeyframeScene:
-    """The main bloom draws an eight as seen from above while the second goes round twice: 301 frames, 8 keys.
+    """The main bloom moves along a figure eight seen from above while the second circles twice: 301 frames, 8 keys.
 
-    pull: how many times as hard as usual; at 5 a bloom goes half the flower's height aside, and gaps are wide.
+    load_scale: factor of the loads; at 5 a bloom moves by half the flower's height between distant keys.
     """
+    # how hard the main bloom is pulled along x and y, and the second round its circle [weights]
+    bloom_loads = (1.2, 0.5, 0.35)
     made = scene("flower", tets=tets, progress=progress)
     body = made.body()
     phase = 2 * np.pi * np.arange(1, 9) / 8
-    blow = require_positive(load_scale, "load_scale") * np.array(BLOOM_LOADS)
+    blow = require_positive(load_scale, "load_scale") * np.array(bloom_loads)
     main = np.stack([blow[0] * np.sin(phase), blow[1] * np.sin(2 * phase)], axis=1)
     second = blow[2] * np.stack([np.cos(2 * phase) - 1, np.sin(2 * phase)], axis=1)
     # rounded, so that the fourth and the last key are the rest shape exactly: noise would count as a direction
@@ -98,18 +99,14 @@ def build_flower_figure_eight_scene(
     return KeyframeScene(made, body, keys, frames=301, modes=8)
 
 
-# how hard the main bloom is pulled along x and y, and the second round its circle [weights]
-BLOOM_LOADS = (1.2, 0.5, 0.35)
-
-
 def _spread_bloom_load(body: BodySolid, flower: Scene, bloom: str, force: Array) -> Array:
-    """A horizontal force (2,) [weights] spread over all of a bloom, (n, 3) [N]."""
+    """Distribute a horizontal force (2,) [weights] over a bloom: (n, 3) [N]."""
     parts = np.concatenate([flower.parts[bloom], flower.parts[f"{bloom} disc"], flower.parts[f"{bloom} calyx"]])
     return body.distribute_force(parts, (*force, 0.0))
 
 
 def build_fish_swim_scene(*, tets: int | None = None, progress: ProgressCallback | None = None) -> KeyframeScene:
-    """A wave runs down a fish that nothing holds: 211 frames, 5 keys a quarter of a stroke apart."""
+    """A travelling wave along a free fish: 211 frames, 5 keys a quarter of a stroke apart."""
     # how hard the fish is bent into an arch and into an S [weights]
     fish_bend_loads = (0.6, 0.42)
     made = scene("fish", tets=tets, progress=progress)
@@ -124,7 +121,7 @@ def build_fish_swim_scene(*, tets: int | None = None, progress: ProgressCallback
 
 
 def _build_balanced_load(body: BodySolid, profile: Array) -> Array:
-    """Sideways loads (n, 3) [N], one body weight in sum, that neither push nor turn the body."""
+    """Lateral loads (n, 3) [N] of one body weight in total without resultant force or torque."""
     load = np.zeros((body.vertex_count, 3))
     load[:, 1] = body.vertex_masses * profile
     rigid = body.compute_rigid_body_modes()
@@ -136,11 +133,8 @@ def build_dinosaur_step_scene(
     foot: str = "front left", *, stride: float = 0.40, lift: float = 0.28, tets: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> KeyframeScene:  # fmt: skip
-    """One foot is lifted and set down a stride ahead while the others stand: 121 frames, 2 keys.
-
-    foot: "front left", "front right", "hind left" or "hind right"; stride, lift [m].
-    """
-    # A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
+    """One foot is lifted and set down a stride ahead while the others stand: 121 frames, 2 keys."""
+    # duration of a step [s]: half a period of the leg, not of the whole animal
     step_duration = 0.72
     made = scene("dinosaur", tets=tets, progress=progress)
     swing = find_soles(made)[require_choice(foot, "foot", tuple(FOOT_SIDES))]
@@ -160,13 +154,11 @@ def build_dinosaur_step_scene(
     )
 
 
-# The stepping animal is this much slower than the scene: softer, so that a step needs less than its weight.
-TIME_STRETCH = 4
-
-
 def _stretch_time(source: Scene) -> Scene:
-    damping = stretch_rayleigh_damping(source.damping, TIME_STRETCH)
-    return replace(source, young=source.young / TIME_STRETCH**2, damping=damping)
+    # The stepping animal is this much slower than the scene: softer, so that a step needs less than its weight.
+    time_stretch = 4
+    damping = stretch_rayleigh_damping(source.damping, time_stretch)
+    return replace(source, young=source.young / time_stretch**2, damping=damping)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +171,7 @@ class KeyframeSequenceScene:
     dt: float
 
     def solve(self, **options: Any) -> ShotSequence:
-        """`keyframe_sequence` of these steps; options override effort, modes and dt, or add to them."""
+        """Run `keyframe_sequence` on these steps; options override effort, modes and dt, or add to them."""
         # Tighter than usual: a foot that lands off its place stands there for the next steps.
         walk_effort = 1e-5
         made = self.scene
@@ -192,9 +184,9 @@ def build_dinosaur_walk_scene(
     steps: int = 5, *, frames: int = 121, stride: float = 0.5, lift: float = 0.22, tets: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> KeyframeSequenceScene:  # fmt: skip
-    """The dinosaur walks, one foot at a time as a quadruped does: every step has a key with the foot up and one landed.
+    """The dinosaur walks, one foot at a time: every step has a key with the foot lifted and one with it landed.
 
-    frames: of each step, the hand-over included; stride, lift [m]: of a foot; the first two go half a stride.
+    frames: per step, including the transition; stride, lift [m]: of a foot; the first two feet go half a stride.
     """
     # How hard the whole animal is pushed ahead while a foot is up [m/s²]: lifting a front leg tips it back.
     forward_acceleration = {"front": 0.6, "hind": 0.2}
@@ -224,7 +216,7 @@ FOOT_UP_PHASE = 0.4
 def _build_walk_pins(
     dinosaur: Scene, feet: Mapping[str, IndexArray], order: Sequence[str], stride: float, lift: float
 ) -> list[dict[int, Array]]:
-    """Pins of all soles for every key: of each step first the foot up, halfway to where it lands, then landed."""
+    """Pins of all soles for every key: for each step first the foot lifted halfway to its target, then landed."""
     at = dict.fromkeys(FOOT_SIDES, 0.0)
     pins = []
     for number, foot in enumerate(order):
@@ -242,7 +234,7 @@ def _build_walk_pins(
 def build_elephant_greeting_scene(
     *, tets: int | None = None, progress: ProgressCallback | None = None
 ) -> KeyframeScene:
-    """An elephant that nothing holds greets and comes to rest: 241 frames, 8 keys fitted to a skin with bones."""
+    """A free elephant greets and comes to rest: 241 frames, 8 keys fitted to a skinned surface."""
     # All of a greeting [s]. The natural pace follows the turning in the tangents, and is four times as long.
     greeting_duration = 4.8
     made = _stretch_time(scene("elephant", tets=tets, progress=progress))
@@ -267,7 +259,7 @@ GREETING_POSES = (
 def _fit_skin_poses(
     body: BodySolid, elephant: Scene, bone_poses: Sequence[ElephantPose], progress: ProgressCallback | None
 ) -> Array:
-    """Poses (k, n, 3) that follow the scene's skin through gestures."""
+    """Fit poses (k, n, 3) to the scene's skin in several bone poses."""
     skins = np.array([pose_elephant_skin(elephant.skin, each) for each in bone_poses])
     # all at once when the first is asked for: a sequence shares one factorisation
     fits = cache(lambda: fit_poses(body, elephant.skin, skins, progress=progress))
@@ -276,14 +268,14 @@ def _fit_skin_poses(
 
 
 def find_soles(dinosaur: Scene) -> dict[str, IndexArray]:
-    """The vertices with which each foot stands on the floor, by name."""
+    """Floor vertices of each foot, by name."""
     x = dinosaur.mesh.vertices[dinosaur.fixed]
     side = np.sign(x[:, :2])
     return {name: dinosaur.fixed[(side == where).all(axis=1)] for name, where in FOOT_SIDES.items()}
 
 
 def _build_sole_pins(dinosaur: Scene, sole: IndexArray, shift: Sequence[float], pitch: float) -> dict[int, Array]:
-    """Pins that carry a sole by `shift` [m] and tip it by `pitch` [degrees], toes up."""
+    """Pins that translate a sole by `shift` [m] and rotate it by `pitch` [degrees], toes up."""
     x = dinosaur.mesh.vertices[sole]
     centre = x.mean(axis=0)
     turned = Rotation.from_euler("y", -pitch, degrees=True).apply(x - centre)
@@ -291,14 +283,14 @@ def _build_sole_pins(dinosaur: Scene, sole: IndexArray, shift: Sequence[float], 
 
 
 def _space_keys_evenly(poses: Array, last_frame: int) -> dict[int, Array]:
-    """Poses at equal distances of time up to frame `last`."""
+    """Place poses at equal intervals up to frame `last_frame`."""
     return {round(last_frame * (k + 1) / len(poses)): u for k, u in enumerate(poses)}
 
 
 def _solve_pinned_poses(
     body: BodySolid, pins: list[dict[int, Array]], progress: ProgressCallback | None, accelerations: Array | None = None
 ) -> Array:
-    """Resting shapes (k, n, 3) under each set of pins, all of the same vertices, and pushes (k, 3) [m/s²]."""
+    """Static equilibria (k, n, 3) under several sets of pins of the same vertices, with accelerations (k, 3) [m/s²]."""
     targets = np.array([list(each.values()) for each in pins])
     accelerations = np.zeros((len(pins), 3)) if accelerations is None else accelerations
     key = hash_content(CACHE_VERSION, body.compute_content_hash(), np.array(list(pins[0])), targets, accelerations)
@@ -308,7 +300,7 @@ def _solve_pinned_poses(
 
 
 def _solve_loaded_poses(body: BodySolid, loads: Array, progress: ProgressCallback | None) -> Array:
-    """Resting shapes (k, n, 3) under loads (k, n, 3)."""
+    """Static equilibria (k, n, 3) under loads (k, n, 3) [N]."""
     return _load_or_compute_poses(
         hash_content(CACHE_VERSION, body.compute_content_hash(), loads),
         lambda k: pose(body, loads[k]),
@@ -320,11 +312,12 @@ def _solve_loaded_poses(body: BodySolid, loads: Array, progress: ProgressCallbac
 def _load_or_compute_poses(
     key: str, compute: Callable[[int], Array], count: int, progress: ProgressCallback | None
 ) -> Array:
-    """make(0..count - 1) stacked, from the cache when it is there."""
+    """Load compute(0), ..., compute(count - 1) as one array from the cache, or compute them."""
+    cache_kind = "keys"
 
     def generate_poses() -> Iterator[Array]:
         for k in range(count):
             report_progress(progress, k / count, f"posing key {k + 1} of {count}")
             yield compute(k)
 
-    return load_or_compute(CACHE_KIND, key, lambda: {"poses": np.array(list(generate_poses()))})["poses"]
+    return load_or_compute(cache_kind, key, lambda: {"poses": np.array(list(generate_poses()))})["poses"]

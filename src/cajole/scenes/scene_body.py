@@ -1,4 +1,4 @@
-"""A scene by name, or a mesh file: a body with everything needed to move it and to show it."""
+"""Bodies from built-in scenes or mesh files, with parts, fixed vertices, skin and camera."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ DEFAULT_DAMPING = (0.2, 0.002)
 
 @dataclass(frozen=True, eq=False)
 class SceneBody:
-    """A solid: its mesh, what is seen of it, named parts (vertices), held vertices, damping and camera.
+    """A solid: mesh, drawn skin, named parts (vertices), fixed vertices, damping and camera.
 
-    material: one, or one of each tet; notes: what is unusual about it.
+    material: one for all tets, or one per tet; notes: warnings about the mesh.
     """
 
     name: str
@@ -46,17 +46,17 @@ class SceneBody:
     notes: tuple[str, ...] = ()
 
     def select(self, expression: str) -> IndexArray:
-        """The vertices that a selection means, as `select` reads it."""
+        """Vertices of a selection, see `select_vertices`."""
         return select_vertices(expression, self.mesh, self.parts)
 
     def with_fixed_vertices(self, selections: list[str]) -> SceneBody:
-        """The same, held by these selections instead of its own; none given keeps its own."""
+        """Return a copy fixed at the union of selections; an empty list keeps the fixed vertices."""
         if not selections:
             return self
         return replace(self, fixed=np.unique(np.concatenate([self.select(text) for text in selections])))
 
     def with_material(self, young: float | None, poisson: float | None, density: float | None) -> SceneBody:
-        """The same, with the values that are given in place of its own."""
+        """Return a copy with the given material values; None keeps a value."""
         asked = {"young": young, "poisson": poisson, "density": density}
         given = {name: value for name, value in asked.items() if value is not None}
         if isinstance(self.material, MaterialStVK):
@@ -65,15 +65,15 @@ class SceneBody:
         return replace(self, material=tuple(changed[material] for material in self.material))
 
     def with_damping(self, damping: tuple[float, float] | None) -> SceneBody:
-        """The same, with alpha [1/s] and beta [s] in place of its own damping; None keeps its own."""
+        """Return a copy with damping (alpha [1/s], beta [s]); None keeps it."""
         return self if damping is None else replace(self, damping=damping)
 
     def body(self) -> BodySolid:
-        """The solid of the library."""
+        """Create the solid."""
         return BodySolid(self.mesh, self.material, fixed=self.fixed, damping=self.damping)
 
     def attach_skin(self, animation: Animation) -> Animation:
-        """The animation with the skin and the name of the subject."""
+        """Return the animation with the skin and the name of this body."""
         return replace(animation, skin=self.skin, name=self.name)
 
 
@@ -86,10 +86,10 @@ def load_scene_body(
     up: str = "z",
     progress: ProgressCallback | None = None,
 ) -> SceneBody:
-    """A built-in scene by name, or a mesh file; a surface is filled with tets, `cells` along its longest side.
+    """Load a built-in scene by name, or a mesh file; a surface is filled with tets, `cells` along its longest side.
 
-    tets: of a scene, about how many; scale, up: of a file, as for `read_mesh`.
-    Raises InputError for what is neither, or an option of the other; FileError for a file that cannot be read.
+    tets: approximate number, for a scene; scale, up: for a file, as in `read_mesh`.
+    Raises InputError for an unknown source or an option that does not apply, FileError for an unreadable file.
     """
     if source in scene_names():
         if scale != 1.0 or up != "z":
@@ -137,7 +137,7 @@ def _load_mesh_file(path: Path, cells: int, scale: float, up: str) -> SceneBody:
 
 
 def _check_volume(surface: MeshTri, cage: MeshTet, cells: int) -> tuple[str, ...]:
-    """What to say where cells are much thicker than what they stand for."""
+    """Notes about cells that are much thicker than the surface they fill."""
     # cells that hold this many times the volume of what they were made around are worth a word
     max_volume_ratio = 1.3
     cell = float(np.ptp(surface.bounds, axis=0).max()) / cells

@@ -1,4 +1,4 @@
-"""What a scene is made of: a table of distances, paint, eyes, and how it is held, lit and felt."""
+"""Definition of a scene: implicit shape, paint, eyes, fixed vertices, camera and material."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLACK = (0.05, 0.05, 0.06)
 
 @dataclass(frozen=True)
 class EyeDefinition:
-    """A shiny ball: a part of its own on the skin, carried rigidly by one tet."""
+    """A glossy sphere: a separate part of the skin, attached rigidly to one tet."""
 
     part: str
     center: tuple[float, float, float]
@@ -32,7 +32,7 @@ class EyeDefinition:
 
 @dataclass(frozen=True, eq=False)
 class PaintContext:
-    """What a painter sees of a shape: points (n, 3) [m], base colours (n, 3) and the part (n,) of each point."""
+    """Arguments of a painter: points (n, 3) [m] of a shape, base colours (n, 3) and the part (n,) of each point."""
 
     shape: ImplicitShape
     points: Array
@@ -41,7 +41,7 @@ class PaintContext:
 
     @cached_property
     def normals(self) -> Array:
-        """(n, 3) outward unit normals; costly, so only computed for painters that look."""
+        """Outward unit normals (n, 3); expensive, computed at first access."""
         return self.shape.normals(self.points)
 
     def is_on_part(self, *names: str) -> NDArray[np.bool_]:
@@ -51,10 +51,10 @@ class PaintContext:
 
 @dataclass(frozen=True, eq=False)
 class SceneDefinition:
-    """Everything needed to build a scene; nothing in it is computed yet except the table.
+    """Everything needed to build a scene.
 
-    fixed: from the cage and its parts to the held vertices. spacing: of the skin [m], normal and fine. sigma: width
-    [m] over which neighbouring parts mix their colours. clamp, grade: as for `tetrahedralise`.
+    find_fixed_vertices: maps mesh and parts to the fixed vertices; skin_spacing: of the skin [m], normal and fine;
+    blend_width: [m] over which colours of neighbouring parts blend; min_radius_cells, grading: as for `tetrahedralise`.
     """
 
     name: str
@@ -94,5 +94,5 @@ def smoothstep(low: float, high: float, value: Array) -> Array:
 
 
 def mix_colors(colors: Array, color: tuple[float, float, float], amount: Array) -> Array:
-    """Colours (n, 3) drawn towards one colour by an amount (n,) in 0..1."""
+    """Blend colours (n, 3) with one colour by amounts (n,) in 0..1."""
     return colors + amount[:, None] * (np.asarray(color) - colors)

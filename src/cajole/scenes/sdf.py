@@ -1,4 +1,4 @@
-"""Shapes as tables of signed distances: what the table holds, and what can be asked of it."""
+"""Implicit shapes: tables of primitives with a signed distance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DIFFERENCE_STEP = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class ImplicitShape:
-    """A table of primitives whose distances are joined in order; negative inside.
+    """A table of primitives whose distances are combined in order; negative inside.
 
-    `codes` (n, 8) and `numbers` (n, 24) are the rows, `pool` their outlines, `colors` (n, 3) sRGB, `parts` the names
-    that column LABEL of `codes` points to, `bounds` (2, 3) [m] a box that contains the surface.
+    codes (n, 8) and parameters (n, 24): the rows; data: outlines and samples; colors (n, 3) sRGB; parts: names indexed
+    by column LABEL of codes; bounds (2, 3) [m]: a box that contains the surface.
     """
 
     codes: IndexArray
@@ -47,7 +47,7 @@ class ImplicitShape:
 
     @property
     def content(self) -> str:
-        """A digest: equal tables, equal string."""
+        """Content hash of the table."""
         return hash_content(*self.kernel_arguments, self.colors, self.bounds, *self.parts)
 
     def distance(self, points: ArrayLike) -> Array:
@@ -72,7 +72,7 @@ class ImplicitShape:
         return out
 
     def project(self, points: ArrayLike, *, max_step: float | None = None, steps: int = 3) -> Array:
-        """Points (n, 3) moved onto the surface by Newton steps p - f ∇f / |∇f|² of at most `reach` [m]."""
+        """Project points (n, 3) onto the surface by Newton steps p - f ∇f / |∇f|² of at most max_step [m]."""
         moved = require_real_array(points, "points", (None, 3)).copy()
         max_step = 0.1 * self.size if max_step is None else require_positive(max_step, "max_step")
         k.project_points(
@@ -85,7 +85,7 @@ class ImplicitShape:
         return moved
 
     def compute_colors_and_labels(self, points: ArrayLike, *, blend_width: float) -> tuple[Array, IndexArray]:
-        """Colours (n, 3) blended over `sigma` [m] between rows, and the label (n,) of the nearest part."""
+        """Colours (n, 3) blended over blend_width [m] between rows, and the label (n,) of the nearest part."""
         points = require_real_array(points, "points", (None, 3))
         colors, labels = np.empty_like(points), np.empty(len(points), dtype=np.int64)
         scratch = np.empty(len(self.codes))
@@ -101,24 +101,38 @@ class ImplicitShape:
         return colors, labels
 
     def select_skin(self) -> ImplicitShape:
-        """The rows of the visible surface, decorations excepted."""
+        """Rows of the drawn surface without decorations."""
         return self._select_rows(np.isin(self.codes[:, k.USAGE], (SKIN_AND_CAGE, SKIN)))
 
     def select_decorations(self) -> ImplicitShape | None:
-        """The rows of decorations, with all cuts, in a box around them; None when there are none."""
+        """Rows of decorations with all cuts; None when there are none."""
         decor = self.codes[:, k.USAGE] == DECORATION
         if not decor.any():
             return None
         return self._select_rows(decor | (self.codes[:, k.OP] == k.SUBTRACT))
 
     def select_cage(self, min_radius: float, grading: LatticeGrading | None = None) -> ImplicitShape:
-        """The rows that are simulated, no part thinner than radius or half thickness `floor` [m] (times the grade)."""
+        """Rows that are simulated, thickened to a radius or half thickness of at least min_radius [m] (scaled by the
+        grading).
+        """
         cage = self._select_rows(np.isin(self.codes[:, k.USAGE], (SKIN_AND_CAGE, CAGE)))
         numbers = cage.parameters.copy()
         for code, n in zip(cage.codes, numbers):
             if code[k.OP] == k.UNION:
                 least = min_radius * (
-                    1.0 if grading is None else float(grading.compute_cell_scale(np.array(_get_row_height(code, n))))
+                    1.0
+                    if grading is None
+                    else float(
+                        grading.compute_cell_scale(
+                            np.array(
+                                float(
+                                    n[k.FIRST_PARAMETER + 2]
+                                    if code[k.KIND] != k.ROUND_CONE
+                                    else 0.5 * (n[k.FIRST_PARAMETER + 2] + n[k.FIRST_PARAMETER + 5])
+                                )
+                            )
+                        )
+                    )
                 )
                 _thicken_row(code, n, least)
         grown = min_radius * np.array([[-1.0], [1.0]])
@@ -130,14 +144,14 @@ class ImplicitShape:
 
 @dataclass(frozen=True)
 class LatticeGrading:
-    """A lattice that is `coarser` times as coarse far below `height` [m], blending over `width` [m]."""
+    """Lattice grading: cells are coarsening_factor times as large far below `height` [m], blended over `width` [m]."""
 
     coarsening_factor: float
     height: float
     width: float
 
     def compute_cell_scale(self, z: Array) -> Array:
-        """Local cell size over the finest: s(z) = 1 + (coarser - 1) / (1 + exp((z - height) / width))."""
+        """Local cell size over the finest: s(z) = 1 + (coarsening_factor - 1) / (1 + exp((z - height) / width))."""
         return 1 + (self.coarsening_factor - 1) / (1 + np.exp(np.clip((z - self.height) / self.width, -50, 50)))
 
 
@@ -148,10 +162,10 @@ def sample_sdf(
     resolution: int = 64,
     color: ArrayLike = (0.7, 0.7, 0.7),
 ) -> ImplicitShape:
-    """Any function points (n, 3) -> distances (n,) as a one-row Shape of trilinear samples, `resolution` cells long.
+    """Sample a function points (n, 3) -> distances (n,) on a trilinear grid, `resolution` cells along the longest side.
 
     bounds: (2, 3) [m], lowest and highest corner of a box around the surface. Raises InputError when the function
-    answers with another shape, with values that are not finite, or is positive (outside) everywhere.
+    returns another shape or values that are not finite, or is positive (outside) everywhere.
     """
     box = require_real_array(bounds, "bounds", (2, 3))
     extent = box[1] - box[0]
@@ -174,16 +188,8 @@ def sample_sdf(
     return ImplicitShape(codes, numbers, values, require_real_array(color, "color", (3,))[None], ("body",), box)
 
 
-def _get_row_height(code: IndexArray, parameters: Array) -> float:
-    return float(
-        parameters[k.FIRST_PARAMETER + 2]
-        if code[k.KIND] != k.ROUND_CONE
-        else 0.5 * (parameters[k.FIRST_PARAMETER + 2] + parameters[k.FIRST_PARAMETER + 5])
-    )
-
-
 def _thicken_row(code: IndexArray, parameters: Array, min_radius: float) -> None:
-    """Raise the radii of one row to `least`, in place, and its blend so that joints fuse."""
+    """Raise the radii of one row to min_radius, in place, and its blend radius so that joints fuse."""
     # joints thinner than this share of the lattice size would be lost between two nodes
     min_blend = 0.2
     first, last = {k.ROUND_CONE: (6, 8), k.ELLIPSOID: (3, 6), k.BOX: (3, 6), k.SHEET: (12, 14)}.get(

@@ -1,4 +1,4 @@
-"""Where, as text: parts, numbers, regions and .bou files, each as vertex indices."""
+"""Vertex selections by text: parts, indices, regions and .bou files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _INDEX_LIST_PATTERN = re.compile(r"\s*\d{1,18}(\s*,\s*\d{1,18})*\s*")
 
 
 def select_vertices(expression: str, mesh: Mesh, parts: Mapping[str, IndexArray]) -> IndexArray:
-    """The vertices of `mesh` that `text` means, sorted.
+    """Vertices of `mesh` selected by `expression`, sorted.
 
     A part's name; "0,4,7"; "x<10%" (of the extent, from the low side), "z>0.2 & x<1" [m]; a .bou file; "all"; "none".
-    Raises InputError naming what could have been meant, also for a region that holds no vertex.
+    Raises InputError that lists the accepted forms, also for a region without vertices.
     """
     word = expression.strip()
     if word.lower() in ("none", "all"):

@@ -1,4 +1,4 @@
-"""A readable way to write the table of a Shape: chains, ellipsoids, boxes, turned profiles and bent sheets."""
+"""Builder of implicit shapes: chains, ellipsoids, boxes, revolved profiles and bent sheets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ GREY = (0.7, 0.7, 0.7)
 
 
 class ImplicitShapeBuilder:
-    """Collects primitives in order; `shape()` gives the finished table.
+    """Collects primitives in order; `build()` returns the shape.
 
-    Every verb takes the name of the part first, and as keywords: `color` sRGB, `blend` [m] the radius of the smooth
-    union with what came before, `mirror` "", "x", "y" or "xy", `place` "both", "skin" (seen only), "cage" (simulated
-    only) or "decor" (seen only, and drawn finer).
+    Every method takes the name of the part first, and as keywords: `color` sRGB, `blend` [m] the radius of the smooth
+    union with the previous rows, `mirror` "", "x", "y" or "xy", `usage` "both", "skin" (drawn only), "cage" (simulated
+    only) or "decor" (drawn only, at higher resolution).
     """
 
     def __init__(self, *, color: ArrayLike = GREY) -> None:
@@ -121,7 +121,7 @@ class ImplicitShapeBuilder:
         color: ArrayLike | None = None,
         usage: str = "both",
     ) -> None:
-        """A closed profile (n, 2) of radius and height turned about the vertical through `center`."""
+        """A closed profile (n, 2) of radius and height revolved about the vertical through `center`."""
         c, outline = require_real_array(center, f"{part}: center", (3,)), self._check_outline(profile, part)
         # the mirrored profile closes the solid at its axis, so that no wall stands there
         both = np.concatenate([outline, outline[::-1] * [-1, 1]])
@@ -151,7 +151,7 @@ class ImplicitShapeBuilder:
     ) -> None:
         """A bent plate around an outline (n, 2) in (u, v): u `along`, v across, height kb u² + kc v² + kt u v.
 
-        thickness: half thickness [m] at u = 0 and at the far end; corners: rounds of corner cutting.
+        thickness: half thickness [m] at u = 0 and at the far end; corner_cuts: rounds of corner cutting.
         """
         uv = _cut_corners(
             self._check_outline(outline, part),
@@ -171,7 +171,7 @@ class ImplicitShapeBuilder:
         self._add_row(k.SHEET, part, numbers, blend, color, mirror, usage, start, length, ball)
 
     def cut_below(self, height: float = 0.0, *, blend: float = 0.0) -> None:
-        """Remove everything under `height` [m], rounding the edge over `blend`."""
+        """Remove everything below `height` [m], rounding the edge over `blend`."""
         if not self._bound_points:
             raise InputError("cut_below must come after the parts that it cuts")
         reach = 4 * (float(np.abs(np.vstack(self._bound_points)).max()) + abs(height)) + 1
@@ -181,7 +181,7 @@ class ImplicitShapeBuilder:
         self._codes[-1][k.OP] = k.SUBTRACT
 
     def build(self) -> ImplicitShape:
-        """The finished table. Raises InputError when nothing was sculpted."""
+        """Build the shape. Raises InputError when no primitive was added."""
         if not self._bound_points:
             raise InputError(
                 "the shape is empty: call add_chain, add_ellipsoid, add_box, add_revolved_profile or add_sheet first"

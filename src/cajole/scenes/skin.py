@@ -1,4 +1,4 @@
-"""The coloured skin of a recipe, riding in its cage."""
+"""Coloured surface of a scene definition, embedded in its simulation mesh."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
 
 
 def build_skin(definition: SceneDefinition, mesh: MeshTet, *, fine: bool = False) -> Skin:
-    """The skin of a recipe embedded in its cage. Raises SolveError naming a part that the cage does not cover."""
+    """Build the skin of a definition, embedded in `mesh`. Raises SolveError for a part that it does not cover."""
     points, triangles, colors, labels = build_painted_surface(definition, definition.skin_spacing[1 if fine else 0])
     parts = list(definition.shape.parts)
     gloss = np.full(len(points), SKIN_GLOSS)
@@ -61,7 +61,7 @@ def build_painted_surface(definition: SceneDefinition, spacing: float) -> tuple[
 def _build_colored_surface(
     definition: SceneDefinition, shape: ImplicitShape, spacing: float
 ) -> tuple[Array, IndexArray, Array, IndexArray]:
-    """One surface, coloured, and refined along the edges of the paint."""
+    """Extract one surface, colour it, and refine it along colour edges."""
     # edges of the paint are followed down to this share of the spacing
     min_edge_fraction = 0.33
 
@@ -82,7 +82,7 @@ def _build_colored_surface(
 
 
 def _mask_nondegenerate_triangles(points: Array, triangles: IndexArray) -> NDArray[np.bool_]:
-    """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
+    """Mask of triangles with positive area: at a crease three vertices can become collinear."""
     # twice the area over the longest edge squared below which a triangle shows nothing
     degenerate_aspect = 1e-8
     a, b, c = (points[triangles[:, i]] for i in range(3))
@@ -94,7 +94,7 @@ def _mask_nondegenerate_triangles(points: Array, triangles: IndexArray) -> NDArr
 
 
 def require_skin_inside_cage(definition: SceneDefinition, labels: IndexArray, embedding: Embedding) -> None:
-    """Raise SolveError unless every part that is simulated has cage around all of its skin."""
+    """Raise SolveError unless the mesh covers the skin of every simulated part."""
     caged = {int(code[k.LABEL]) for code in definition.shape.codes if code[k.USAGE] in (SKIN_AND_CAGE, CAGE)}
     for label, part in enumerate(definition.shape.parts):
         mine = embedding.min_weights[labels == label]
@@ -106,7 +106,7 @@ def require_skin_inside_cage(definition: SceneDefinition, labels: IndexArray, em
 
 
 def embed_in_tets(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
-    """The embedding of points (n, 3) in given tets (n,)."""
+    """Embedding of points (n, 3) in given tets (n,)."""
     corners = mesh.tets[tets]
     x = mesh.vertices[corners]
     weights = np.einsum("nij,nj->ni", mesh.shape_gradients[tets][:, 1:], points - x[:, 0])
@@ -115,7 +115,7 @@ def embed_in_tets(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
 
 
 def build_eyeball(eye: EyeDefinition) -> tuple[Array, IndexArray]:
-    """Vertices and outward triangles of a sphere of latitude rings with one vertex at each pole."""
+    """Vertices and outward triangles of a UV sphere."""
     # rows of latitude of an eye: round at any size at which an eye is looked at
     eye_rings = 14
     rings, around = eye_rings, 2 * eye_rings

@@ -1,4 +1,4 @@
-"""A T on its foot, 3.4 m wide and 3 m high: coarse, to strike two balls with the ends of its arms."""
+"""A T on its foot, 3.4 m wide and 3 m high: a coarse body whose arm ends hit two balls."""
 
 from __future__ import annotations
 

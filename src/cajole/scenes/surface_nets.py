@@ -1,4 +1,4 @@
-"""The visible surface of a shape: triangles on its zero set, finer where colours change."""
+"""Visible surface of a shape by surface nets, refined where colours change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from cajole.errors import InputError, SolveError
 from cajole.scenes import kernels_surface_nets
 from cajole.scenes.sdf import ImplicitShape
 
-SMOOTHING_PASSES = 2
-
 
 def extract_surface(shape: ImplicitShape, spacing: float) -> tuple[Array, IndexArray]:
     """Points (n, 3) and outward triangles (m, 3) on the zero set, about `spacing` [m] apart.
 
-    The dual of the sign changes on a grid (one vertex a cell), projected onto the surface. Parts thinner than
+    Dual surface of the sign changes on a grid (one vertex per cell), projected onto the zero set. Parts thinner than
     `spacing` may break up. Raises SolveError for a shape without surface, InputError for a spacing far too fine.
     """
     # about 8 bytes of sample and 4 of index a cell: a quarter of this many would still be slow to look at
@@ -48,7 +46,7 @@ def extract_surface(shape: ImplicitShape, spacing: float) -> tuple[Array, IndexA
 
 
 def _trim_bounds(shape: ImplicitShape) -> Array:
-    """The part (2, 3) of the bounds that a coarse look cannot prove to be empty."""
+    """The part (2, 3) of the bounds that a coarse sampling cannot prove to be empty."""
     # cells along the longest side of the grid that finds out which part of the bounds is empty
     coarse_grid_cells = 32
     cell = float((shape.bounds[1] - shape.bounds[0]).max()) / coarse_grid_cells
@@ -62,7 +60,8 @@ def _trim_bounds(shape: ImplicitShape) -> Array:
 
 
 def smooth_on_surface(shape: ImplicitShape, points: Array, quads: IndexArray, max_step: float) -> Array:
-    """Points on the surface, spread evenly: each is drawn to the mean of its neighbours and projected back."""
+    """Distribute points evenly on the surface: tangential Laplacian smoothing with projection."""
+    smoothing_passes = 2
     # three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
     projection_steps = 3
     points = shape.project(points, max_step=max_step, steps=projection_steps)
@@ -71,7 +70,7 @@ def smooth_on_surface(shape: ImplicitShape, points: Array, quads: IndexArray, ma
     link = coo_matrix((np.ones(len(i)), (i, j)), shape=(len(points),) * 2).tocsr()
     link = link + link.T
     degree = np.asarray(link.sum(axis=1))
-    for _ in range(SMOOTHING_PASSES):
+    for _ in range(smoothing_passes):
         normals = shape.normals(points)
         pull = 0.5 * (link @ points / degree - points)
         pull -= normals * np.einsum("ij,ij->i", pull, normals)[:, None]
@@ -90,15 +89,19 @@ def refine_by_color(
     rounds: int = 3,
     min_edge_length: float = 0.0,
 ) -> tuple[Array, IndexArray, Array]:
-    """Split edges whose ends differ by more than `contrast` or whose middle is off by `bump`: painted lines get smooth.
+    """Split edges whose ends differ by more than `contrast` or whose midpoint is off by `midpoint_contrast`.
 
-    Edges shorter than `finest` [m] stay. color and project map points (n, 3) to colours and onto the surface. Each
-    round cuts the wanted edges and, to keep triangles fat, the longest edge of every triangle that is touched.
-    Returns points, triangles, colours.
+    Edges shorter than min_edge_length [m] stay. evaluate_colors and project map points (n, 3) to colours and onto the
+    surface. Each round splits the chosen edges and, to keep triangles well shaped, the longest edge of every triangle
+    concerned. Returns points, triangles, colours.
     """
     colors = evaluate_colors(points)
     for _ in range(require_integer(rounds, "rounds", minimum=0, maximum=8)):
-        edges, sides = _build_edges(triangles)
+        # unique edges (k, 2) and, for each triangle, the edge after each of its corners (m, 3)
+        pairs = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
+        unique, inverse = np.unique(pairs[:, 0] * (triangles.max() + 1) + pairs[:, 1], return_inverse=True)
+        n = triangles.max() + 1
+        edges, sides = np.stack([unique // n, unique % n], axis=1), inverse.reshape(-1, 3)
         middle = points[edges].mean(axis=1)
         painted = evaluate_colors(middle)
         ends = colors[edges]
@@ -119,7 +122,7 @@ def refine_by_color(
 
 
 def _find_color_crossings(ends: Array, colors: Array, evaluate_colors: Callable[[Array], Array]) -> Array:
-    """Where along edges (k, 2, 3) the colour passes the middle between its ends, near the middle of the edge."""
+    """Points on edges (k, 2, 3) where the colour is halfway between those of the ends, near the middle of the edge."""
     bisection_steps = 4
     # ends that differ by this much lie on two sides of such an edge; four halvings place it to 1/40 of the edge
     min_edge_contrast = 0.1
@@ -139,16 +142,8 @@ def _find_color_crossings(ends: Array, colors: Array, evaluate_colors: Callable[
     return ends[:, 0] + at[:, None] * (ends[:, 1] - ends[:, 0])
 
 
-def _build_edges(triangles: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Unique edges (k, 2) and, for each triangle, the edge after each of its corners (m, 3)."""
-    pairs = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
-    unique, inverse = np.unique(pairs[:, 0] * (triangles.max() + 1) + pairs[:, 1], return_inverse=True)
-    n = triangles.max() + 1
-    return np.stack([unique // n, unique % n], axis=1), inverse.reshape(-1, 3)
-
-
 def _propagate_longest_edges(chosen: np.ndarray, triangle_edges: IndexArray, edge_lengths: Array) -> np.ndarray:
-    """Also the longest edge of every triangle that has a chosen edge, until nothing changes."""
+    """Add the longest edge of every triangle that has a chosen edge, until nothing changes."""
     longest = np.take_along_axis(triangle_edges, edge_lengths[triangle_edges].argmax(axis=1)[:, None], axis=1)[:, 0]
     chosen = chosen.copy()
     while True:
@@ -159,7 +154,7 @@ def _propagate_longest_edges(chosen: np.ndarray, triangle_edges: IndexArray, edg
 
 
 def _split_triangles(triangles: IndexArray, midpoints: IndexArray) -> IndexArray:
-    """Triangles cut at the given middles of their sides (-1: uncut) into two, three or four."""
+    """Split triangles at the given midpoints of their edges (-1: none) into two, three or four."""
     cut = midpoints >= 0
     many = cut.sum(axis=1)
     out = [triangles[many == 0]]

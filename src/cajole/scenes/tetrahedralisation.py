@@ -1,4 +1,4 @@
-"""From a signed distance to a mesh of well-shaped tets of a wanted number."""
+"""Mesh generation: well-shaped tets inside a signed distance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 
 
 def extract_largest_component(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray]:
-    """The largest set of tets connected through faces, with its vertices renumbered."""
+    """The largest face-connected component of tets, with its vertices renumbered."""
     if len(tets) == 0:
         return vertices[:0], tets
     labels = label_face_components(tets)
@@ -34,7 +34,7 @@ def extract_largest_component(vertices: Array, tets: IndexArray) -> tuple[Array,
 
 
 def label_face_components(tets: IndexArray) -> IndexArray:
-    """Label (m,) of each tet: equal when a path through shared faces joins two tets."""
+    """Component label (m,) of each tet; tets are connected through shared faces."""
     owners = np.repeat(np.arange(len(tets)), 4)
     order, same = _match_faces(np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1))
     one, two = owners[order[:-1]][same], owners[order[1:]][same]
@@ -43,18 +43,20 @@ def label_face_components(tets: IndexArray) -> IndexArray:
 
 
 def count_misoriented_faces(tets: IndexArray) -> int:
-    """Inner faces that their two tets see from the same side: each betrays a fold that volumes cannot show."""
+    """Number of inner faces with the same orientation in both tets: folds that volumes do not reveal."""
     faces = tets[:, TET_FACES].reshape(-1, 3)
     order, same = _match_faces(np.sort(faces, axis=1))
-    parity = _compute_permutation_parity(faces)
+    # whether each triple is an even permutation of its sorted order
+    a, b, c = faces.T
+    parity = ((a < b).astype(int) + (b < c) + (c < a)) == 2
     return int((parity[order[:-1]] == parity[order[1:]])[same].sum())
 
 
 def repair_manifold(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray, int, int]:
-    """A heap whose surface is a 2-manifold, with the numbers of vertices split and tets deleted.
+    """Make the surface a 2-manifold; returns vertices, tets, and the numbers of split vertices and deleted tets.
 
-    A vertex whose star falls apart is split per part; a vertex whose link is pinched loses its smallest tet.
-    Raises SolveError when pinches survive: then the shape is too fine for the cells.
+    A vertex with a disconnected star is split per component; a vertex with a pinched link loses its smallest tet.
+    Raises SolveError when pinches remain: then the shape is too fine for the cells.
     """
     max_repair_rounds = 40
     splits = deletions = 0
@@ -104,7 +106,7 @@ def _repair_round(
 
 
 def _label_star_components(star: IndexArray, v: int) -> IndexArray:
-    """Label of each tet of a star: equal when joined through faces that hold v."""
+    """Component label of each tet of a star, connected through faces that contain v."""
     labels = np.arange(len(star))
     sets = [set(t) for t in star.tolist()]
     for i, one in enumerate(sets):
@@ -115,24 +117,18 @@ def _label_star_components(star: IndexArray, v: int) -> IndexArray:
 
 
 def _match_faces(faces: IndexArray) -> tuple[IndexArray, np.ndarray]:
-    """An order that brings equal faces side by side, and where an entry equals the next."""
+    """An order that puts equal faces next to each other, and a mask of the entries equal to the next one."""
     order = np.lexsort(faces.T)
     ranked = faces[order]
     return order, (ranked[:-1] == ranked[1:]).all(axis=1)
 
 
-def _compute_permutation_parity(faces: IndexArray) -> IndexArray:
-    """Whether each triple is an even permutation of its sorted order."""
-    a, b, c = faces.T
-    return ((a < b).astype(int) + (b < c) + (c < a)) == 2
-
-
 def improve_mesh(
     shape: ImplicitShape, vertices: Array, tets: IndexArray, spacing: Array, angle_limits: tuple[float, float]
 ) -> Array:
-    """Vertices (n, 3) with fatter tets; those on the surface of `shape` slide on it.
+    """Improved vertices (n, 3); those on the surface of `shape` slide on it.
 
-    spacing: (n,) [m] local cell size, the yardstick of steps; angles: dihedral limits in degrees to be kept.
+    spacing: (n,) [m] local cell size, the scale of steps; angle_limits: dihedral angles [degrees] to stay within.
     """
     # share of the spacing that a surface vertex may leave the surface, raised only while bad angles remain
     surface_tolerances = (0.0, 0.05, 0.12)
@@ -164,7 +160,7 @@ def improve_mesh(
 
 
 def mark_surface_vertices(tets: IndexArray, n: int) -> np.ndarray:
-    """Mask (n,) of the vertices of faces that belong to one tet only."""
+    """Mask (n,) of the vertices on boundary faces."""
     faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
     unique, times = np.unique(faces, axis=0, return_counts=True)
     mask = np.zeros(n, dtype=bool)
@@ -173,14 +169,14 @@ def mark_surface_vertices(tets: IndexArray, n: int) -> np.ndarray:
 
 
 def compute_angle_margins(x: Array, tets: IndexArray, low: float, high: float) -> Array:
-    """Cosine margin (m,) of every tet's worst dihedral angle; negative when it leaves the limits."""
+    """Cosine margin (m,) of every tet's worst dihedral angle; negative outside the limits."""
     out = np.empty(len(tets))
     kernels_mesh_improvement.compute_angle_margins(x, tets, low, high, out)
     return out
 
 
 def compute_mean_ratios(vertices: Array, tets: IndexArray) -> Array:
-    """Shape (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
+    """Mean ratio (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
     edges = vertices[tets[:, TET_EDGES[:, 0]]] - vertices[tets[:, TET_EDGES[:, 1]]]
     return 12 * np.cbrt(3 * compute_signed_volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))
 
@@ -193,7 +189,7 @@ MIN_RADIUS_CELLS = 0.85
 
 @dataclass(frozen=True)
 class LatticePlacement:
-    """Where a lattice lies: cube edge [m], shift of its origin in cells, snapping distances."""
+    """Placement of a lattice: cube edge [m], shift of its origin in cells, snap fractions."""
 
     cell_size: float
     shift: tuple[float, float, float]
@@ -202,7 +198,7 @@ class LatticePlacement:
 
 @dataclass(frozen=True, eq=False)
 class TetrahedralisationResult:
-    """A finished cage and how it came about: cell size [m], splits and deletions of the repair, tries, worst shape."""
+    """A mesh with statistics: cell size [m], splits and deletions of the repair, attempts, worst mean ratio."""
 
     mesh: MeshTet
     cell_size: float
@@ -221,11 +217,12 @@ def tetrahedralise(
     grading: LatticeGrading | None = None,
     progress: ProgressCallback | None = None,
 ) -> MeshTet:
-    """About `target` well-shaped tets inside a signed distance that is negative inside.
+    """Generate about `target` well-shaped tets inside a signed distance that is negative inside.
 
-    sdf: a Shape, or any function points (n, 3) -> distances (n,), which needs `bounds` (2, 3) [m] and is sampled on a
-    grid. Parts thinner than `clamp` cells are thickened. All dihedral angles lie within 25 to 145 degrees; the surface
-    is one closed 2-manifold. Raises InputError for a wrong sdf and SolveError when the shape is too fine for `target`.
+    sdf: an ImplicitShape, or any function points (n, 3) -> distances (n,), which needs `bounds` (2, 3) [m] and is
+    sampled on a grid. Parts thinner than min_radius_cells cells are thickened. All dihedral angles are within 25 to 145
+    degrees; the surface is one closed 2-manifold. Raises InputError for a wrong sdf, SolveError when `target` is too
+    small for the shape.
     """
     return tetrahedralise_with_report(
         sdf, target=target, bounds=bounds, min_radius_cells=min_radius_cells, grading=grading, progress=progress
@@ -241,7 +238,7 @@ def tetrahedralise_with_report(
     grading: LatticeGrading | None = None,
     progress: ProgressCallback | None = None,
 ) -> TetrahedralisationResult:
-    """As `tetrahedralise`, with the account of how it came about."""
+    """As `tetrahedralise`, with statistics."""
     min_attempts = 3
     # least mean ratio that ends the search at once; short of it a few more places are tried and the best is taken
     good_mean_ratio = 0.6
@@ -302,12 +299,12 @@ def _stuff_placement(
 def _find_cell_size(
     shape: ImplicitShape, target: int, min_radius_cells: float, grading: LatticeGrading | None
 ) -> LatticePlacement:
-    """The lattice whose mesh comes nearest to `target` tets: count ~ cell^-p with p a little below 3."""
+    """Find the lattice whose mesh is nearest to `target` tets: count ~ cell^-p with p slightly below 3."""
     # the search for the cell size ends when the count is this near (as a logarithm)
     log_count_tolerance = 0.03
     # cells in the box per wanted tet from which the shape counts as empty, or as dust in its bounds
     max_cells_per_tet = 300
-    # origins in cells: the symmetric one first; flat faces that all meet a layer of nodes make the count jump, others not
+    # lattice origins in cells: with the symmetric one, flat faces on a layer of nodes make the count jump
     lattice_shifts = ((0.0, 0.0, 0.0), (0.13, 0.29, 0.41))
     tried: dict[LatticePlacement, float] = {}
     for shift in lattice_shifts:
@@ -337,13 +334,18 @@ def _try_placement(
     target: int,
     attempts: int,
 ) -> TetrahedralisationResult:
-    """One sound mesh. Raises SolveError with the reason why there is none."""
+    """Mesh one lattice placement. Raises SolveError with the reason when it fails."""
     count_tolerance = 0.1
     # dihedral angles [degrees] that every tet must keep
     dihedral_limits = (25.0, 145.0)
     cell = placement.cell_size
     vertices, tets, splits, deletions = repair_manifold(*_stuff_placement(shape, placement, min_radius_cells, grading))
-    _require_valid_mesh(vertices, tets)
+    folded = int((compute_signed_volumes(vertices, tets) <= 0).sum())
+    if folded:
+        raise SolveError(f"{folded} tets were folded by snapping")
+    twisted = count_misoriented_faces(tets)
+    if twisted:
+        raise SolveError(f"{twisted} inner faces are seen twice from the same side")
     off = len(tets) / target - 1
     if abs(off) > count_tolerance:
         raise SolveError(f"the count misses the target by {off:+.0%}")
@@ -358,12 +360,3 @@ def _try_placement(
     return TetrahedralisationResult(
         mesh, cell, splits, deletions, attempts, float(compute_mean_ratios(vertices, tets).min())
     )
-
-
-def _require_valid_mesh(vertices: Array, tets: IndexArray) -> None:
-    folded = int((compute_signed_volumes(vertices, tets) <= 0).sum())
-    if folded:
-        raise SolveError(f"{folded} tets were folded by snapping")
-    twisted = count_misoriented_faces(tets)
-    if twisted:
-        raise SolveError(f"{twisted} inner faces are seen twice from the same side")

@@ -1,4 +1,4 @@
-"""Tubes along curved lines: branches and wires, with few enough triangles to bump into."""
+"""Tubes along curved lines: branches and wires, with few triangles for contact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cajole.mesh import MeshTri
 
 
 def resample_spline(points: ArrayLike, radii: ArrayLike, samples: int) -> tuple[Array, Array]:
-    """(rings, 3) [m] and (rings,) [m]: a curve through the points, evenly divided, and how thick it is there."""
+    """Points (rings, 3) [m] and radii (rings,) [m] of a spline through given points at equal arc lengths."""
     given = np.asarray(points, dtype=float)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(given, axis=0), axis=1))])
     at = np.linspace(0.0, along[-1], samples)
@@ -19,7 +19,7 @@ def resample_spline(points: ArrayLike, radii: ArrayLike, samples: int) -> tuple[
 
 
 def build_tube(centreline: Array, radii: ArrayLike, sides: int) -> MeshTri:
-    """The closed surface around a line (k, 3) [m] with radii (k,) or one for all [m]; caps are fans of triangles."""
+    """Closed surface around a line (k, 3) [m] with radii (k,) or one for all [m]; caps are triangle fans."""
     rings, thick = len(centreline), np.broadcast_to(np.asarray(radii, dtype=float), len(centreline))
     tangents = np.gradient(centreline, axis=0)
     tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
@@ -44,7 +44,7 @@ def build_tube(centreline: Array, radii: ArrayLike, sides: int) -> MeshTri:
 
 
 def join_meshes(parts: list[MeshTri]) -> MeshTri:
-    """All parts as one mesh."""
+    """Join meshes into one."""
     firsts = np.cumsum([0] + [len(part.vertices) for part in parts])
     return MeshTri(
         np.vstack([part.vertices for part in parts]),

@@ -1,4 +1,4 @@
-"""Scenes for `edit`: finished motions in which something is wrong, and the drags that put it right."""
+"""Built-in scenes for `edit`: a finished motion with a defect, and the drags that correct it."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ _SCENES: dict[str, tuple[str, str, str]] = {
 
 
 def list_edit_scene_names() -> tuple[str, ...]:
-    """The names that `edit_scene` knows."""
+    """Names accepted by `load_edit_scene`."""
     return tuple(_SCENES)
 
 
 def get_edit_scene_descriptions() -> dict[str, str]:
-    """What is edited in each scene, by name, without making any."""
+    """One-line description of each scene by name; computes nothing."""
     return {name: purpose for name, (_, _, purpose) in _SCENES.items()}
 
 
 def load_edit_scene(name: str, *, progress: ProgressCallback | None = None) -> EditScene:
-    """A scene for `edit`: its motion is made at first use, and read from the cache afterwards.
+    """Load a scene for `edit`; its motion is computed at first use and read from the cache afterwards.
 
     Raises InputError for an unknown name, Cancelled when `progress` returns False.
     """

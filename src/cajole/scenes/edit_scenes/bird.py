@@ -1,6 +1,6 @@
-"""A seagull that beats its wings, glides and beats them again, keyed by hand; no physics moves it (Figures 3, 4).
+"""A seagull that beats its wings, glides and beats them again: a keyframed, non-physical motion (Figures 3 and 4).
 
-The edit knows it as a solid of cells around its triangles: one wing is bent by 45 degrees, the tail twisted by 60.
+`edit` uses a solid of cells around its triangles. One wing is bent by 45 degrees, the tail is twisted by 60.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ SHOULDER_ANGLES, WRIST_ANGLES, TWIST_AMPLITUDE = (12.0, 32.0), (-20.0, 22.0), 16
 WRIST_PHASE_LAG, BODY_PHASE_LAG, BODY_AMPLITUDE = 1.1, 0.5, 0.07
 # frames in which the tail is twisted and the wing bent, how far [degrees], and in which steps a hand would
 TAIL_FRAME, WING_FRAME, TAIL_ANGLE, WING_ANGLE, DRAG_STEP = 56, 130, 60.0, 45.0, 5.0
-CAMERA = {
-    "azimuth": 48.0,
-    "elevation": 24.0,
-    "fov": 24.0,
-    "size": (960, 640),
-    "background": (0.62, 0.77, 0.88),
-    "floor": (0.30, 0.50, 0.62),
-    "floor_height": -1.8,
-}
 
 
 def build_bird_scene(progress: ProgressCallback | None = None) -> EditScene:
     """The seagull of Table 1: 664 vertices, 1324 triangles, 255 frames, 500 modes of the cells around it."""
+    camera = {
+        "azimuth": 48.0,
+        "elevation": 24.0,
+        "fov": 24.0,
+        "size": (960, 640),
+        "background": (0.62, 0.77, 0.88),
+        "floor": (0.30, 0.50, 0.62),
+        "floor_height": -1.8,
+    }
     # cells along the wings, from tip to tip
     cage_resolution = 40
     mesh, path = build_seagull_mesh(), compute_flight()
@@ -57,14 +57,14 @@ def build_bird_scene(progress: ProgressCallback | None = None) -> EditScene:
         body=around,
         modes=MODES,
         drags=(*_build_tail_drags(path[TAIL_FRAME]), *_build_wing_drags(path[WING_FRAME])),
-        camera=CAMERA,
+        camera=camera,
         frames_shown=(20, TAIL_FRAME, 90, WING_FRAME, 200),
     )
 
 
 def compute_flight() -> Array:
-    """Where the bird's vertices are, (255, 664, 3) [m]."""
-    # keys [s] of the flight: place [m], and how far the bird leans into its turn, raises its beak and its tail [degrees]
+    """Vertex positions (255, 664, 3) [m] of the flight."""
+    # keys [s] of the flight: position [m]; roll into the turn, pitch of the beak and of the tail [degrees]
     flight_keys = np.array(
         [
             (0.0, -1.1, -0.12, 0.0, 4.0, 6.0, -4.0), (1.8, -0.7, -0.10, 0.20, 0.0, 7.0, -2.0),
@@ -94,7 +94,7 @@ def compute_flight() -> Array:
 
 
 def _compute_beat_pose(phase: float, strength: float, tail: float) -> SeagullPose:
-    """A moment of a beat, less of it while gliding."""
+    """Pose at a phase of the wing beat; strength 0 is gliding."""
     return SeagullPose(
         shoulder=SHOULDER_ANGLES[0] + strength * SHOULDER_ANGLES[1] * np.sin(phase),
         wrist=WRIST_ANGLES[0] + strength * WRIST_ANGLES[1] * (np.sin(phase - WRIST_PHASE_LAG) - np.sin(phase)),
@@ -109,7 +109,7 @@ def _compute_drag_angles(total: float) -> Array:
 
 
 def _build_tail_drags(x: Array) -> tuple[VertexDrag, ...]:
-    """Both corners of the tail are turned about its length, its middle stays."""
+    """Rotate both corners of the tail about its long axis; its middle stays fixed."""
     at = find_landmarks()
     corners = np.array([at["tail left"], at["tail right"], at["tail end"]])
     axis, centre = x[at["tail end"]] - x[at["tail root"]], x[at["tail end"]]
@@ -120,7 +120,7 @@ def _build_tail_drags(x: Array) -> tuple[VertexDrag, ...]:
 
 
 def _build_wing_drags(x: Array) -> tuple[VertexDrag, ...]:
-    """The tip of the left wing is raised about its wrist, which stays."""
+    """Raise the tip of the left wing about its wrist, which stays fixed."""
     at = find_landmarks()
     wrist = np.array([at["wrist front"], at["wrist back"]])
     tip = np.array([at["tip front"], at["tip back"]])
@@ -134,6 +134,6 @@ def _build_wing_drags(x: Array) -> tuple[VertexDrag, ...]:
 
 
 def _rotate_about_axis(points: Array, angle: float, axis: Array, centre: Array) -> Array:
-    """Points (k, 3) turned by an angle [degrees] about an axis through a centre."""
+    """Rotate points (k, 3) by an angle [degrees] about an axis through a centre."""
     turn = Rotation.from_rotvec(np.radians(angle) * axis / np.linalg.norm(axis))
     return np.asarray(centre + turn.apply(points - centre))

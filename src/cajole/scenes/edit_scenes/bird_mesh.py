@@ -1,8 +1,8 @@
-"""The seagull's mesh: 664 vertices and 1324 triangles in one piece, welded as artists weld.
+"""The seagull's mesh: 664 vertices and 1324 triangles, one connected component with welded vertices.
 
 Wings are double sheets welded to the sides of the body, so that four triangles share each edge there; the tail is a
-single sheet on the last ring; eyes are balls that hang on a triangle inside the head; feet are wedges under the belly.
-A pose bends and twists wings and tail along their length without stretching them.
+single sheet at the last ring; the eyes are spheres attached to a triangle inside the head; the feet are wedges under
+the belly. A pose bends and twists wings and tail along their length without stretching them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ FOOT_ATTACHMENT, TOE_POSITIONS = (3, 8), ((-0.52, 0.055, -0.100), (-0.56, 0.085,
 
 @dataclass(frozen=True)
 class SeagullPose:
-    """Angles in degrees. A wing rises at its shoulder, bends at its wrist and twists (nose up) towards its tip; the
-    tail rises, and is spread by a share of its width.
+    """Joint angles [degrees]: each wing rises at the shoulder, bends at the wrist and twists (nose up) towards its tip;
+    the tail rises, and its width is scaled by a factor.
     """
 
     shoulder: float = 14.0
@@ -60,13 +60,19 @@ class SeagullPose:
 
 @cache
 def build_seagull_mesh() -> MeshTri:
-    """The bird at rest, gliding."""
+    """Mesh of the bird in its gliding rest pose."""
     return MeshTri(compute_seagull_vertices(SeagullPose()), _build_triangles())
 
 
 def compute_seagull_vertices(pose: SeagullPose) -> Array:
-    """(664, 3) [m] of a pose about the middle of the body, beak along x, left along y."""
-    body = _build_body_vertices()
+    """Vertices (664, 3) [m] of a pose, relative to the middle of the body, beak along x, left along y."""
+    # rings around x, side k at k · 30 degrees from the left upwards, then the two ends
+    # both ends, behind the first and before the last ring [m]
+    body_ends = ((-0.64, 0.0, 0.03), (0.965, 0.0, 0.066))
+    x, z, wide, high = (column[:, None] for column in BODY_RINGS.T)
+    turn = 2 * np.pi * np.arange(RING_SIDES) / RING_SIDES
+    rings = np.stack([x + 0 * turn, wide * np.cos(turn), z + high * np.sin(turn)], axis=2)
+    body = np.vstack([rings.reshape(-1, 3), body_ends])
     left = _build_wing_vertices(pose)
     eye = np.asarray(EYE_CENTRE) + EYE_RADIUS * _build_unit_sphere()[0]
     toes = np.array(TOE_POSITIONS)
@@ -77,7 +83,7 @@ def compute_seagull_vertices(pose: SeagullPose) -> Array:
 
 
 def find_landmarks() -> dict[str, int]:
-    """Vertices by name: edges of the left wing at its wrist and its tip, and of the tail at its end and its root."""
+    """Vertices by name: edges of the left wing at wrist and tip, and of the tail at its end and root."""
     first, wrist = compute_part_offsets(), 5
     left = first["left"]
     tail = first["tail"]
@@ -94,30 +100,20 @@ def find_landmarks() -> dict[str, int]:
 
 
 def compute_part_offsets() -> dict[str, int]:
-    """The first vertex of each part after the body."""
+    """Index of the first vertex of each part after the body."""
     names = ("left", "right", "tail", "left eye", "right eye", "toes")
     body, ball = len(BODY_RINGS) * RING_SIDES + 2, len(_build_unit_sphere()[0])
     sizes = (body, count_wing_vertices(), count_wing_vertices(), TAIL_ROWS * TAIL_COLUMNS, ball, ball)
     return dict(zip(names, np.cumsum(sizes).tolist()))
 
 
-def _build_body_vertices() -> Array:
-    """Rings around x, side k at k · 30 degrees from the left upwards, then the two ends."""
-    # both ends, behind the first and before the last ring [m]
-    body_ends = ((-0.64, 0.0, 0.03), (0.965, 0.0, 0.066))
-    x, z, wide, high = (column[:, None] for column in BODY_RINGS.T)
-    turn = 2 * np.pi * np.arange(RING_SIDES) / RING_SIDES
-    rings = np.stack([x + 0 * turn, wide * np.cos(turn), z + high * np.sin(turn)], axis=2)
-    return np.vstack([rings.reshape(-1, 3), body_ends])
-
-
 def count_wing_vertices() -> int:
-    """How many vertices a wing has beside those of its root, which are the body's."""
+    """Number of vertices of a wing without those of its root, which belong to the body."""
     return (WING_STATIONS - 1) * 2 * (CHORD_POINTS - 1) + CHORD_POINTS
 
 
 def get_wing_vertex(station: int, chord_index: int, below: bool = False) -> int:
-    """The vertex of a station from 1 and a place from the front; between the edges there is one above and one below."""
+    """Index of a wing vertex by station (from 1) and chord position (from the front), on the upper or lower sheet."""
     at = (station - 1) * 2 * (CHORD_POINTS - 1)
     return (
         at
@@ -127,7 +123,7 @@ def get_wing_vertex(station: int, chord_index: int, below: bool = False) -> int:
 
 
 def _build_wing_vertices(pose: SeagullPose) -> Array:
-    """The left wing without its root: stations of places above, then the inner ones below; one sheet at the tip."""
+    """Vertices of the left wing without its root: all of the upper sheet, then the inner ones of the lower sheet."""
     # along the span: front and back edge [m]
     wing_edges = np.array(
         [
@@ -168,7 +164,7 @@ def _build_wing_vertices(pose: SeagullPose) -> Array:
 
 
 def _build_tail_vertices(body: Array, pose: SeagullPose) -> Array:
-    """Rows behind the first ring: from its upper half to a flat fan with a rounded end."""
+    """Rows of the tail behind the first ring: from its upper half to a flat fan with a rounded end."""
     root = body[:TAIL_COLUMNS]
     side = 1.0 - np.arange(TAIL_COLUMNS) / (TAIL_COLUMNS // 2)
     share = (np.arange(TAIL_ROWS) + 1.0)[:, None] / TAIL_ROWS
@@ -182,7 +178,7 @@ def _build_tail_vertices(body: Array, pose: SeagullPose) -> Array:
 
 
 def _build_unit_sphere() -> tuple[Array, IndexArray]:
-    """An octahedron halved once: 18 points on the unit ball, and 32 triangles that face outwards."""
+    """Octahedron subdivided once: 18 points on the unit sphere and 32 outward triangles."""
     points = [np.array(p, dtype=float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
     number: dict[tuple[int, int], int] = {}
 
@@ -239,7 +235,7 @@ def _build_body_triangles() -> IndexArray:
 
 
 def _build_wing_triangles(first: int, side: int) -> IndexArray:
-    """Both sheets of a wing that is welded to `side` of the rings, as the left one faces."""
+    """Triangles of both sheets of a wing welded to `side` of the rings, oriented as for the left wing."""
     root = np.array([ring * RING_SIDES + side for ring in WING_ROOT_RINGS])
     faces = []
     for below in (False, True):
@@ -273,7 +269,6 @@ def _build_tail_triangles(first: int) -> IndexArray:
 
 WHITE, GREY, DARK, PALE = (0.96, 0.96, 0.95), (0.58, 0.62, 0.67), (0.07, 0.07, 0.09), (0.88, 0.89, 0.90)
 ORANGE, BEAK_COLOR, PUPIL_COLOR = (0.93, 0.52, 0.22), (0.97, 0.60, 0.10), (0.03, 0.03, 0.04)
-PARTS = ("body", "beak", "left wing", "right wing", "tail", "eyes", "feet")
 # the ring that the beak begins with; along the wing, where grey turns to black
 BEAK_FIRST_RING, WING_TIP_RANGE = 19, (0.72, 0.80)
 BODY_GLOSS, EYE_GLOSS = 0.05, 0.9
@@ -281,20 +276,21 @@ BODY_GLOSS, EYE_GLOSS = 0.05, 0.9
 
 def build_seagull_skin(mesh: MeshTri) -> Skin:
     """Colours, parts and gloss of the bird's vertices."""
+    parts = ("body", "beak", "left wing", "right wing", "tail", "eyes", "feet")
     n, first = len(mesh.vertices), compute_part_offsets()
     labels, colors, gloss = np.zeros(n, dtype=np.int64), np.tile(WHITE, (n, 1)), np.full(n, BODY_GLOSS)
     rings = len(BODY_RINGS) * RING_SIDES
-    labels[BEAK_FIRST_RING * RING_SIDES : rings] = labels[rings + 1] = PARTS.index("beak")
+    labels[BEAK_FIRST_RING * RING_SIDES : rings] = labels[rings + 1] = parts.index("beak")
     for part, at in (("left wing", first["left"]), ("right wing", first["right"])):
         rows = slice(at, at + count_wing_vertices())
-        labels[rows], colors[rows] = PARTS.index(part), _compute_wing_colors()
-    labels[first["tail"] : first["left eye"]] = PARTS.index("tail")
-    labels[first["left eye"] : first["toes"]] = PARTS.index("eyes")
-    labels[first["toes"] :] = PARTS.index("feet")
+        labels[rows], colors[rows] = parts.index(part), _compute_wing_colors()
+    labels[first["tail"] : first["left eye"]] = parts.index("tail")
+    labels[first["left eye"] : first["toes"]] = parts.index("eyes")
+    labels[first["toes"] :] = parts.index("feet")
     for part, color in (("beak", BEAK_COLOR), ("eyes", PUPIL_COLOR), ("feet", ORANGE)):
-        colors[labels == PARTS.index(part)] = color
-    gloss[labels == PARTS.index("eyes")] = EYE_GLOSS
-    return Skin(mesh, colors, PARTS, labels, gloss)
+        colors[labels == parts.index(part)] = color
+    gloss[labels == parts.index("eyes")] = EYE_GLOSS
+    return Skin(mesh, colors, parts, labels, gloss)
 
 
 def _compute_wing_colors() -> Array:

@@ -1,7 +1,8 @@
-"""A bridge in a storm that dips into the sea and strikes gulls, and the same bridge at rest with one mast pulled.
+"""A suspension bridge in a storm that dips into the sea and hits gulls, and the same bridge at rest with one mast
+pulled.
 
-The storm is simulated on the full mesh, not in modes: its legs, hangers and deck answer as far as they are bent, and
-an edit must keep all of that.
+The storm is simulated on the full mesh without reduction: legs, hangers and deck deform locally, and an edit must
+preserve all of it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from cajole.scenes.edit_scenes.edit_scene import EditScene, VertexDrag, load_or_
 from cajole.scenes.edit_scenes.gulls import COLLISION_RADIUS, GullFlock, build_flock, compute_parabolic_path
 
 FRAMES, FPS, MODES = 240, 30.0, 1000
-# mass damping [1/s]: what one gust began has faded when the next ones shake
-MASS_DAMPING = 0.4
 # linearly implicit, twice a frame: 90 s for the whole storm, no tet below 0.7 of its volume
 INTEGRATOR, SUBSTEPS = "bdf2", 2
 # the sea's height [m]: under the deck in rest by a quarter of a metre; and how far everything shall stay clear
@@ -42,7 +41,7 @@ SWELL_HEIGHT, SWELL_WAVES = 0.05, ((2.3, 0.9, 0.0), (-1.1, 2.7, 1.3), (3.1, -2.2
 
 @dataclass(frozen=True)
 class StormGust:
-    """A force of `strength` [g] that swells and fades from start to stop [s] and swings at `hertz` meanwhile."""
+    """A force of `strength` [g] that fades in and out between start and stop [s] and oscillates at `hertz`."""
 
     pattern: str
     start: float
@@ -74,23 +73,25 @@ STORM_GUSTS = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BridgeStormScene(EditScene):
-    """The bridge in the storm. deck: vertices that must stay dry; outside: those on the surface; flocks: of gulls."""
+    """The bridge in the storm. deck: vertices that must stay above the sea; surface_vertices: those on the surface;
+    flocks.
+    """
 
     deck_vertices: IndexArray
     surface_vertices: IndexArray
     flocks: tuple[GullFlock, ...]
 
     def compute_deck_depth(self, positions: Array) -> float:
-        """How far the deck (n, 3) is in the sea [m]; negative when it is above."""
+        """Greatest depth [m] of the deck in the sea at positions (n, 3); negative above it."""
         return float(SEA_HEIGHT - positions[self.deck_vertices, 2].min())
 
     def compute_gull_gap(self, positions: Array, frame: int) -> float:
-        """The least distance [m] of the bridge (n, 3) from a gull's reach in a frame; negative where one is struck."""
+        """Least distance [m] of the bridge (n, 3) from a gull's collision sphere in a frame; negative inside one."""
         return float(min(group.compute_gaps(positions[self.surface_vertices], frame).min() for group in self.flocks))
 
 
 def build_bridge_scene(progress: ProgressCallback | None = None) -> BridgeStormScene:
-    """Figure 1, Barbič 2012: eight vertices are moved, and the bridge clears the sea and two flocks of gulls."""
+    """Figure 1, Barbič 2012: eight dragged vertices keep the bridge clear of the sea and of two flocks of gulls."""
     made = load_damped_bridge(progress=build_subprogress(progress, 0.0, 0.1))
     body = made.body()
     path = load_or_compute_positions(
@@ -106,10 +107,10 @@ def build_bridge_scene(progress: ProgressCallback | None = None) -> BridgeStormS
 
 
 def build_storm_scene(bridge_scene: Scene, body: BodySolid, positions: Array) -> BridgeStormScene:
-    """The scene of a motion (frames, n, 3) [m] of the bridge: gulls that its masts strike, and the moves that help.
+    """Build the scene of a motion (frames, n, 3) [m] of the bridge: gulls that its masts hit, and the corrective drags.
 
-    All places follow from the motion: how deep the deck is in the sea, and how far a mast must go to free a bird.
-    Raises InputError for a motion that has too few frames, or in which the deck stays dry.
+    All targets are computed from the motion: the depth of the deck in the sea, and the distance from mast to bird.
+    Raises InputError for a motion with too few frames, or in which the deck stays dry.
     """
     camera_overrides = {"floor": SEABED_COLOR, "background": SKY_COLOR, "floor_height": -0.22, "elevation": 6.0}
     # flights: velocity [m/s] where the first bird is struck, and the pull [m/s²] that brings it there and away again
@@ -147,7 +148,7 @@ def build_storm_scene(bridge_scene: Scene, body: BodySolid, positions: Array) ->
 
 
 def build_pulled_bridge_scene(progress: ProgressCallback | None = None) -> EditScene:
-    """Figure 2, Barbič 2012: a bridge at rest, free to go on at its end; one mast is pulled across at frame 60."""
+    """Figure 2, Barbič 2012: a bridge at rest with a free end of time; one mast is pulled sideways at frame 60."""
     made = load_damped_bridge(progress=progress)
     still = np.broadcast_to(made.mesh.vertices, (FRAMES, *made.mesh.vertices.shape))
     top = _find_mast_tops(made, -1.0)[:1]
@@ -166,13 +167,15 @@ def build_pulled_bridge_scene(progress: ProgressCallback | None = None) -> EditS
 
 
 def load_damped_bridge(*, progress: ProgressCallback | None = None) -> Scene:
-    """The built-in bridge, which swings less long here."""
+    """Load the built-in bridge with stronger damping."""
+    # mass damping [1/s]: what one gust began has faded when the next ones shake
+    mass_damping = 0.4
     made = scene("bridge", progress=progress)
-    return replace(made, damping=(MASS_DAMPING, made.damping[1]))
+    return replace(made, damping=(mass_damping, made.damping[1]))
 
 
 def simulate_storm(body: BodySolid, *, frames: int = FRAMES, progress: ProgressCallback | None = None) -> Array:
-    """Positions (frames, n, 3) [m] of the bridge in the storm, simulated on all of its tets."""
+    """Simulate the bridge in the storm on all its tets: positions (frames, n, 3) [m]."""
     made = simulate(
         body,
         frames,
@@ -186,7 +189,7 @@ def simulate_storm(body: BodySolid, *, frames: int = FRAMES, progress: ProgressC
 
 
 def build_storm_force(body: BodySolid) -> Callable[[float], Array]:
-    """The force (n, 3) [N] of all gusts at a time [s]."""
+    """Build the force of all gusts as a function of time [s]: (n, 3) [N]."""
     x, y = body.vertices[:, 0], body.vertices[:, 1]
     across, up = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
     weight = EARTH_GRAVITY * body.vertex_masses[:, None]
@@ -203,7 +206,7 @@ def build_storm_force(body: BodySolid) -> Callable[[float], Array]:
 
 
 def _find_mast_tops(bridge_scene: Scene, side: float) -> IndexArray:
-    """The highest vertex of both legs of the mast at `side` along x, that on the side of least y first."""
+    """Topmost vertex of both legs of the mast at `side` along x; the one with smaller y first."""
     x = bridge_scene.mesh.vertices
     tower = bridge_scene.parts["towers"]
     legs = [tower[(side * x[tower, 0] > 0) & (leg * x[tower, 1] > 0)] for leg in (-1.0, 1.0)]
@@ -213,7 +216,7 @@ def _find_mast_tops(bridge_scene: Scene, side: float) -> IndexArray:
 def _build_struck_flock(
     positions: Array, tops: IndexArray, window: tuple[int, int], flight: tuple[tuple[float, ...], ...], number: int
 ) -> GullFlock:
-    """A flock whose first bird is struck by the outer leg of a mast, in the frame in which that sways out farthest."""
+    """Build a flock whose first bird meets the outer leg of a mast in the frame of its largest deflection."""
     # how far beside the middle of a bird the mast passes [m]: its wing is struck
     strike_offset = 0.1
     frame = window[0] + int(positions[slice(*window), tops[0], 1].argmin())
@@ -226,7 +229,7 @@ def _build_struck_flock(
 
 
 def _build_deck_drag(positions: Array, rest: Array, girders: IndexArray, deck: IndexArray) -> VertexDrag:
-    """Four places on the girders, a quarter and three quarters along what is wet of each, out of the sea."""
+    """Lift four vertices of the girders, at the quarter points of their submerged parts, out of the sea."""
     frame = int(positions[:, deck, 2].min(axis=1).argmin())
     x = positions[frame]
     least = float(x[deck, 2].min())
@@ -248,7 +251,7 @@ def _build_deck_drag(positions: Array, rest: Array, girders: IndexArray, deck: I
 def _build_mast_drag(
     positions: Array, rest: Array, surface_vertices: IndexArray, tops: IndexArray, gulls: GullFlock
 ) -> VertexDrag:
-    """The tops of a mast, in the frame in which they must be brought back farthest to clear all birds."""
+    """Drag the tops of a mast in the frame that needs the largest correction to clear all birds."""
     shares = np.array(
         [
             _find_clear_fraction(x[surface_vertices], rest[surface_vertices], birds)
@@ -263,19 +266,18 @@ def _build_mast_drag(
 def _drag_towards_rest(
     vertices: IndexArray, frame: int, x: Array, rest: Array, fraction: float, directions: str
 ) -> VertexDrag:
-    """Vertices brought a share of the way back to where they rest.
+    """Drag vertices a fraction of the way back to their rest positions, in the given directions only.
 
-    Only along the way that frees them: a mast is stiff along itself, and to say how high its top shall be would
-    stretch it.
+    A mast is stiff along its axis: a target for the height of its top would stretch it.
     """
     return VertexDrag(vertices, frame, x[vertices] + fraction * (rest - x)[vertices], directions)
 
 
 def _find_clear_fraction(points: Array, rest: Array, birds: Array) -> float:
-    """The least share of the way to rest on which points (n, 3) are out of reach of birds (k, 3), and clear.
+    """Least fraction of the way to rest at which points (n, 3) leave the collision spheres of birds (k, 3).
 
-    A point r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the greater s of the two.
-    Points that rest already have no way to go.
+    A point at offset r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the larger root
+    s. Points that are already at rest are ignored.
     """
     reach = COLLISION_RADIUS + CLEARANCE
     # few points are anywhere near: the others need not be asked bird by bird
@@ -289,7 +291,7 @@ def _find_clear_fraction(points: Array, rest: Array, birds: Array) -> float:
 
 
 def _build_sea() -> Prop:
-    """A round sheet of water, its rings wider farther out, with a swell whose crests are at the sea's height."""
+    """Build a round sheet of water with a swell whose crests are at sea level; rings get wider outwards."""
     rings = SEA_RADIUS * np.linspace(0.0, 1.0, SEA_RINGS) ** 1.5
     turns = 2 * np.pi * np.arange(SEA_SECTORS) / SEA_SECTORS
     x, y = np.outer(rings[1:], np.cos(turns)).ravel(), np.outer(rings[1:], np.sin(turns)).ravel()

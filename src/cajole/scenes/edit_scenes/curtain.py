@@ -1,6 +1,6 @@
-"""A curtain that swings in the wind on its rings: the cloth of Figure 8, Barbič 2012, to swing higher and flap.
+"""A curtain on rings in the wind: the cloth of Figure 8, Barbič 2012, edited to swing higher and flap.
 
-Its motion is that of a net of springs; the edit knows it only as a thin shell in the same place.
+Its motion comes from a mass-spring network; `edit` uses a thin shell with the same mesh.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ RING_SPACING, FOLD_DEPTH = 10, 0.035
 AREAL_DENSITY, SPRING_STIFFNESS, SPRING_DAMPING, BENDING_CLAMP = 0.25, (900.0, 250.0, 6.0, 3.0), 0.02, 0.05
 # the cloth settles for this many frames before the first one that counts
 SETTLING_FRAMES = 60
-INTEGRATOR = "bdf2"
 # gusts: start and stop [s], strength [weights], phase along the curtain [1/m] and beat [Hz]
 GUSTS = (
     (-0.8, 0.8, 0.75, 0.5, 0.0),
@@ -37,8 +36,6 @@ GUSTS = (
     (1.5, 2.9, 0.85, 0.6, 0.8),
     (2.8, 4.2, -0.5, 0.9, 0.7),
 )
-# how the edit sees it: soft against bending, so that a drag is local, with a first frequency below one hertz
-SHELL_MATERIAL = MaterialShell(young=1.0e6, poisson=0.2, thickness=0.012, density=AREAL_DENSITY / 0.012)
 DAMPING = (0.3, 0.004)
 # frames of the drags, and how much farther about the rod they swing the middle of the hem, then the corners [degrees]
 SWING_FRAME, FLAP_FRAME = 30, 150
@@ -46,19 +43,21 @@ SWING_ANGLE, FLAP_ANGLE, DRAG_STEP = 12.0, 28.0, 4.0
 CLOTH_COLOR, HEM_COLOR = (0.62, 0.17, 0.22), (0.90, 0.72, 0.38)
 # of the rod and of its rings [m]
 ROD_RADIUS, RING_RADIUS, RING_WIRE_RADIUS, ROD_OVERHANG = 0.016, 0.032, 0.006, 0.12
-CAMERA = {
-    "azimuth": 62.0,
-    "elevation": 6.0,
-    "fov": 28.0,
-    "size": (960, 720),
-    "background": (0.78, 0.81, 0.83),
-    "floor": (0.70, 0.62, 0.53),
-    "floor_height": 0.0,
-}
 
 
 def build_curtain_scene(progress: ProgressCallback | None = None) -> EditScene:
     """Figure 8: one vertex is dragged at frame 30, two at frame 150; r = 200, T = 240."""
+    camera = {
+        "azimuth": 62.0,
+        "elevation": 6.0,
+        "fov": 28.0,
+        "size": (960, 720),
+        "background": (0.78, 0.81, 0.83),
+        "floor": (0.70, 0.62, 0.53),
+        "floor_height": 0.0,
+    }
+    # how the edit sees it: soft against bending, so that a drag is local, with a first frequency below one hertz
+    shell_material = MaterialShell(young=1.0e6, poisson=0.2, thickness=0.012, density=AREAL_DENSITY / 0.012)
     rod_color = (0.80, 0.62, 0.28)
     mesh = build_pleated_mesh()
     cloth = build_springs(mesh)
@@ -71,29 +70,29 @@ def build_curtain_scene(progress: ProgressCallback | None = None) -> EditScene:
         title="Curtain in the wind",
         description="Cloth on rings swings in gusts of wind; three vertices make it swing higher and flap its corners.",
         animation=Animation(mesh, path, fps=FPS, skin=_build_skin(mesh), name="curtain"),
-        body=BodyShell(mesh, SHELL_MATERIAL, fixed=find_top_vertices(), damping=DAMPING),
+        body=BodyShell(mesh, shell_material, fixed=find_top_vertices(), damping=DAMPING),
         modes=MODES,
         drags=_build_drags(path),
         # held along one line it may swing as a whole, which costs no bending
         edit_options={"whole": True},
         props=(Prop("rod", _build_rod(mesh), rod_color),),
-        camera=CAMERA,
+        camera=camera,
         frames_shown=(SWING_FRAME, 90, FLAP_FRAME, 210),
     )
 
 
 def get_vertex_index(column: int, row: int) -> int:
-    """The vertex of a column, from the left, and a row, from the top."""
+    """Index of the vertex at a column (from the left) and a row (from the top)."""
     return column * (CELLS_DOWN + 1) + CELLS_DOWN - row
 
 
 def find_top_vertices() -> IndexArray:
-    """The vertices at the upper edge, which the rod holds straight."""
+    """Vertices at the upper edge, which the rod holds straight."""
     return np.array([get_vertex_index(i, 0) for i in range(CELLS_ACROSS + 1)])
 
 
 def find_hem_landmarks() -> dict[str, int]:
-    """What is dragged, by name."""
+    """Dragged vertices of the hem, by name."""
     return {
         "middle": get_vertex_index(CELLS_ACROSS // 2, CELLS_DOWN),
         "left": get_vertex_index(0, CELLS_DOWN),
@@ -102,7 +101,7 @@ def find_hem_landmarks() -> dict[str, int]:
 
 
 def build_pleated_mesh() -> MeshTri:
-    """The curtain at rest in the plane of x and z: straight at its tape, in folds below."""
+    """Rest shape of the curtain: straight at the top, pleated below."""
     flat = grid_triangles(CELLS_ACROSS, CELLS_DOWN, size=(WIDTH, HEIGHT))
     x, z = flat.vertices[:, 0], flat.vertices[:, 1]
     fallen = 1.0 - z / HEIGHT
@@ -111,7 +110,7 @@ def build_pleated_mesh() -> MeshTri:
 
 
 def build_springs(mesh: MeshTri) -> BodySprings:
-    """The cloth that is simulated: threads, shear and folds as springs of the rest shape."""
+    """Build the simulated mass-spring network: structural, shear and bending springs of the rest shape."""
     edges, kinds = build_cloth_springs(CELLS_ACROSS, CELLS_DOWN)
     masses = np.zeros(len(mesh.vertices))
     np.add.at(masses, mesh.triangles, AREAL_DENSITY * np.repeat(mesh.areas[:, None] / 3, 3, axis=1))
@@ -128,7 +127,7 @@ def build_springs(mesh: MeshTri) -> BodySprings:
 
 
 def build_wind_force(cloth: BodySprings) -> Callable[[float], Array]:
-    """Gusts (n, 3) [N] across the curtain at a time [s] from its first frame: they swell, fade and run along it."""
+    """Build gusts (n, 3) [N] across the curtain as a function of time [s]: they fade in and out and travel along it."""
     x, z = cloth.vertices[:, 0], cloth.vertices[:, 2]
     # the rod shelters the upper part
     exposed = EARTH_GRAVITY * cloth.masses * (0.25 + 0.75 * (TOP_HEIGHT - z) / HEIGHT)
@@ -147,16 +146,17 @@ def build_wind_force(cloth: BodySprings) -> Callable[[float], Array]:
 
 
 def _simulate_wind(cloth: BodySprings, progress: ProgressCallback | None) -> Array:
+    integrator = "bdf2"
     blowing, still = build_wind_force(cloth), SETTLING_FRAMES / FPS
     film = simulate(
         cloth, FRAMES + SETTLING_FRAMES, 1 / FPS, force=lambda t: blowing(t - still), gravity=EARTH_GRAVITY,
-        integrator=INTEGRATOR, progress=progress,
+        integrator=integrator, progress=progress,
     )  # fmt: skip
     return np.asarray(film.positions[SETTLING_FRAMES:])
 
 
 def _build_drags(positions: Array) -> tuple[VertexDrag, ...]:
-    """In small steps, as a hand drags: the middle of the hem at one frame, then both corners together at another."""
+    """Drags in small steps, as with a mouse: the middle of the hem in one frame, both corners together in another."""
     # [m]: a corner that goes up alone draws in the edge of the cloth, which hardly stretches
     corner_inset = 0.16
     hem = find_hem_landmarks()
@@ -173,7 +173,7 @@ def _build_drags(positions: Array) -> tuple[VertexDrag, ...]:
 
 
 def _swing_about_rod(points: Array, degrees: float, inward: float = 0.0) -> Array:
-    """Points (k, 3) farther out about the rod, to the side on which they are, and `inward` [m] from either end."""
+    """Rotate points (k, 3) outwards about the rod and move them `inward` [m] from both ends."""
     arm = points - [0.0, 0.0, TOP_HEIGHT]
     turn = np.radians(degrees) * np.sign(arm[:, 1])
     y, z = arm[:, 1] * np.cos(turn) - arm[:, 2] * np.sin(turn), arm[:, 1] * np.sin(turn) + arm[:, 2] * np.cos(turn)
@@ -182,7 +182,7 @@ def _swing_about_rod(points: Array, degrees: float, inward: float = 0.0) -> Arra
 
 
 def _build_skin(mesh: MeshTri) -> Skin:
-    """Plain, so that folds are seen, with a golden band above the hem."""
+    """Plain skin, which shows the folds, with a golden band above the hem."""
     n = len(mesh.vertices)
     row = np.arange(n) % (CELLS_DOWN + 1)
     hem = (row == 1) | (row == 2)
@@ -191,7 +191,7 @@ def _build_skin(mesh: MeshTri) -> Skin:
 
 
 def _build_rod(mesh: MeshTri) -> MeshTri:
-    """A rod over the curtain, and rings around it."""
+    """Build a rod above the curtain with rings around it."""
     held = mesh.vertices[find_top_vertices()[::RING_SPACING]]
     height = TOP_HEIGHT + RING_RADIUS - RING_WIRE_RADIUS
     reach = WIDTH / 2 + ROD_OVERHANG
@@ -207,7 +207,7 @@ def _build_rod(mesh: MeshTri) -> MeshTri:
 
 
 def _build_tube(line: Array, radius: float, *, closed: bool, sides: int = 12) -> tuple[Array, IndexArray]:
-    """A round tube along points (k, 3), whose planes hold x or stand across it."""
+    """Build a round tube along points (k, 3) whose cross sections contain the x axis or are perpendicular to it."""
     ahead = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0) if closed else np.gradient(line, axis=0)
     ahead = ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
     side = np.broadcast_to([1.0, 0.0, 0.0] if closed else [0.0, 1.0, 0.0], ahead.shape)

@@ -1,4 +1,4 @@
-"""What a scene for `edit` is: a finished motion, what is dragged in it, and what stands around it."""
+"""Classes of a scene for `edit`: a finished motion, its drags, its props and its editor."""
 
 from __future__ import annotations
 
@@ -19,16 +19,12 @@ from cajole.pictures import Prop
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 from cajole.storage import hash_content, load_or_compute
 
-CACHE_KIND = "motions"
-# Raised when motions are made in another way, so that older ones are not read back.
-CACHE_VERSION = 1
-
 
 @dataclass(frozen=True, eq=False)
 class VertexDrag:
-    """One drag: vertices (k,) that shall be at positions (k, 3) [m] in one frame.
+    """One drag: target positions (k, 3) [m] of vertices (k,) in one frame.
 
-    directions: which coordinates of the positions are meant, some of "xyz"; the others are left to the motion.
+    directions: constrained coordinates, some of "xyz" (default: all); the others stay free.
     """
 
     vertices: IndexArray
@@ -44,7 +40,7 @@ class VertexDrag:
         object.__setattr__(self, "positions", positions)
 
     def apply(self, editor: Editor) -> None:
-        """Drag: all vertices at once where there are several."""
+        """Apply the drag to an editor; several vertices are dragged together."""
         several = len(self.vertices) > 1
         vertices = self.vertices.tolist() if several else int(self.vertices[0])
         editor.drag(vertices, self.frame, self.positions if several else self.positions[0], directions=self.directions)
@@ -52,11 +48,11 @@ class VertexDrag:
 
 @dataclass(frozen=True, eq=False)
 class EditScene:
-    """A finished motion and the drags that put right what is wrong in it.
+    """A finished motion and the drags that correct a defect in it.
 
-    animation: the input, with a skin; body: what `edit` takes; modes, settings: how many modes and which keywords it
-    takes; moves: the drags, in order; props: what stands around; camera: keywords for `picture`; frames_shown: those
-    that tell the story.
+    animation: the input, with a skin; body: the body passed to `edit`; modes, edit_options: number of modes and further
+    keywords of `edit`; drags: in order; props: surroundings in pictures; camera: keywords of `picture`; frames_shown:
+    the frames of a strip.
     """
 
     name: str
@@ -82,14 +78,14 @@ class EditScene:
     def create_editor(
         self, modes: int | None = None, *, progress: ProgressCallback | None = None, **settings: Any
     ) -> Editor:
-        """`edit` of the motion, before any drag; modes and settings override the scene's own."""
+        """Create an editor of the motion without drags; modes and settings override those of the scene."""
         own = self.modes if modes is None else modes
         return edit(self.animation, self.body, own, progress=progress, **{**self.edit_options, **settings})
 
     def apply_drags(
         self, modes: int | None = None, *, progress: ProgressCallback | None = None, **settings: Any
     ) -> Editor:
-        """An editor in which all moves have been made."""
+        """Create an editor and apply all drags."""
         # the share of all work that setting up an editor takes, its modes above all
         setup_progress_fraction = 0.8
         editor = self.create_editor(
@@ -102,7 +98,7 @@ EditSceneFactory = Callable[[ProgressCallback | None], EditScene]
 
 
 def apply_drags(editor: Editor, drags: Iterable[VertexDrag], *, progress: ProgressCallback | None = None) -> Editor:
-    """The same editor after all moves."""
+    """Apply drags to an editor, and return it."""
     listed = tuple(drags)
     for done, move in enumerate(listed):
         report_progress(progress, done / len(listed), f"drag {done + 1} of {len(listed)}")
@@ -112,10 +108,13 @@ def apply_drags(editor: Editor, drags: Iterable[VertexDrag], *, progress: Progre
 
 
 def load_or_compute_positions(compute: Callable[[], Array], *key: Array | IndexArray | str | float | None) -> Array:
-    """Positions (frames, n, 3) [m] that `make` makes, or made before of the same key, as for `content_hash`.
+    """Load positions (frames, n, 3) [m] from the cache, or compute and store them under the hash of `key`.
 
-    Rounded to single precision, which halves the file, also when they are new: a motion is the same however it came.
+    New positions are rounded to single precision as well, so that the first and later calls return the same motion.
     """
-    digest = hash_content("edit", CACHE_VERSION, *key)
-    stored = load_or_compute(CACHE_KIND, digest, lambda: {"positions": np.asarray(compute(), dtype=np.float32)})
+    # Raised when motions are made in another way, so that older ones are not read back.
+    cache_version = 1
+    cache_kind = "motions"
+    digest = hash_content("edit", cache_version, *key)
+    stored = load_or_compute(cache_kind, digest, lambda: {"positions": np.asarray(compute(), dtype=np.float32)})
     return np.asarray(stored["positions"], dtype=np.float64)

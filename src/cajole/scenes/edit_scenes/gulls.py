@@ -1,4 +1,4 @@
-"""Gulls that fly past: a small bird of triangles that beats its wings, flocks of it, and what comes too near them."""
+"""Flocks of small gulls that fly past, beating their wings, and their collision spheres."""
 
 from __future__ import annotations
 
@@ -27,32 +27,37 @@ BEAT_FREQUENCY, ARM_MEAN_ANGLE, ARM_AMPLITUDE, HAND_ANGLE, HAND_PHASE_LAG = 2.2,
 
 @dataclass(frozen=True, eq=False)
 class GullFlock:
-    """Birds with their middles at (frames, k, 3) [m], and the animation that draws them."""
+    """Centres (frames, k, 3) [m] of the birds, and the animation that draws them."""
 
     centres: Array
     animation: Animation
 
     def compute_gaps(self, points: Array, frame: int) -> Array:
-        """(k, n) how far points (n, 3) are from what each bird reaches in a frame [m]; negative where one is hit."""
+        """Distances (k, n) [m] of points (n, 3) from the collision sphere of each bird in a frame; negative inside."""
         return np.linalg.norm(points[None] - self.centres[frame][:, None], axis=2) - COLLISION_RADIUS
 
 
 def compute_parabolic_path(
     point: Array, frame: int, velocity: Array, acceleration: Array, *, frames: int, fps: float
 ) -> Array:
-    """A path (frames, 3) through `at` in `frame`, where it has `velocity` [m/s], bent by a steady `pull` [m/s²]."""
+    """Path (frames, 3) through `point` in `frame` with `velocity` [m/s] there and constant `acceleration` [m/s²]."""
     t = (np.arange(frames) - frame)[:, None] / fps
     return point + t * velocity + 0.5 * t**2 * acceleration
 
 
 def build_flock(path: Array, *, fps: float, on_left: bool, seed: int, name: str) -> GullFlock:
-    """Birds behind the first one, which flies on a path (frames, 3) [m]; each beats its wings in its own time.
+    """Build a flock behind a first bird that flies along a path (frames, 3) [m]; wing beats have random phases.
 
-    left: on which side of the first the others are.
+    on_left: the others fly to the left of the first.
     """
     # places in a flock behind its first bird, in spans: along, aside, up
     formation = ((0.0, 0.0, 0.0), (-1.3, 1.2, 0.25), (-2.1, 2.5, 0.6), (-3.4, 1.7, 0.9), (-4.0, 3.2, 0.3))
-    axes = _compute_body_axes(np.gradient(path, axis=0))
+    # (frames, 3, 3) rows: ahead, left and up of a bird that flies along (frames, 3)
+    velocity = np.gradient(path, axis=0)
+    front = velocity / np.linalg.norm(velocity, axis=1, keepdims=True)
+    left = np.cross([0.0, 0.0, 1.0], front)
+    left /= np.linalg.norm(left, axis=1, keepdims=True)
+    axes = np.stack([front, left, np.cross(front, left)], axis=1)
     places = WINGSPAN * np.array(formation) * [1.0, 1.0 if on_left else -1.0, 1.0]
     middles = path[:, None] + np.einsum("ki,fij->fkj", places, axes)
     phases = np.random.default_rng(seed).uniform(0.0, 2 * np.pi, len(formation))
@@ -71,16 +76,8 @@ def build_flock(path: Array, *, fps: float, on_left: bool, seed: int, name: str)
     return GullFlock(middles, Animation(mesh, positions, fps=fps, skin=skin, name=name))
 
 
-def _compute_body_axes(velocity: Array) -> Array:
-    """(frames, 3, 3) rows: ahead, left and up of a bird that flies along (frames, 3)."""
-    front = velocity / np.linalg.norm(velocity, axis=1, keepdims=True)
-    left = np.cross([0.0, 0.0, 1.0], front)
-    left /= np.linalg.norm(left, axis=1, keepdims=True)
-    return np.stack([front, left, np.cross(front, left)], axis=1)
-
-
 def _build_gull(phase: Array) -> tuple[Array, IndexArray, Array]:
-    """Points (frames, n, 3) [m] about its middle at phases of its beat, triangles, colours (n, 3)."""
+    """Vertices (frames, n, 3) [m] relative to the centre at phases of the wing beat, triangles and colours (n, 3)."""
     body, rings, body_colors = _build_body()
     left, right = _build_wing(phase, 1.0), _build_wing(phase, -1.0)
     strip = _build_strip_triangles(len(WING_STATIONS))
@@ -111,7 +108,7 @@ def _build_body() -> tuple[Array, IndexArray, Array]:
 
 
 def _build_wing(phase: Array, side: float) -> Array:
-    """(frames, 2 k, 3) front and back edge of each station, turned at the root and bent at the elbow."""
+    """Front and back edges (frames, 2 k, 3) of each station, rotated at the root and bent at the elbow."""
     out, front, back = (np.array([row[i] for row in WING_STATIONS]) for i in range(3))
     arm = np.radians(ARM_MEAN_ANGLE + ARM_AMPLITUDE * np.sin(phase))[:, None]
     hand = np.radians(ARM_MEAN_ANGLE - HAND_ANGLE + ARM_AMPLITUDE * np.sin(phase - HAND_PHASE_LAG))[:, None]

@@ -1,4 +1,4 @@
-"""Pictures of an edit: the output in red over its input in yellow, what was dragged, and what stands around."""
+"""Pictures of an edit: the output in red over its input in yellow, with constraints and props."""
 
 from __future__ import annotations
 
@@ -24,17 +24,15 @@ from cajole.scenes.edit_scenes.edit_scene import EditScene
 PathInput = str | os.PathLike[str]
 # (width, height) [pixels] of one frame of a strip
 TILE_SIZE = (480, 320)
-# radius of the spheres at dragged vertices, in body sizes
-MARKER_RADIUS = 0.009
 
 
 def render_edit_frame(
     scene: EditScene, editor: Editor, frame: int, path: PathInput | None = None, *, ghost: bool = True, **options: Any
 ) -> Pixels:
-    """One frame of an edit: the output red, its input as a yellow ghost, spheres where vertices were dragged to and
-    arrows from where they were; (height, width, 3) 8-bit sRGB.
+    """Render one frame: output red, input as a yellow ghost, spheres at constrained vertices and arrows from their
+    input positions; returns (height, width, 3) 8-bit sRGB.
 
-    options: as for `picture`. Raises as that does, and InputError for a frame that is none.
+    options: keywords of `picture`, which may raise; raises InputError for a frame out of range.
     """
     return _EditFrameRenderer(scene, editor, [frame], ghost).render(0, path, options)
 
@@ -50,7 +48,7 @@ def render_edit_strip(
     progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Pixels:
-    """Several frames side by side under one camera; the scene's own when `frames` is None. path: .png or .jpg."""
+    """Render several frames side by side with one camera; frames: default those of the scene; path: .png or .jpg."""
     if path is not None and require_image_suffix(path) not in STILL_SUFFIXES:
         raise InputError(f"path is {os.fspath(path)!r}, but a strip is one picture: choose {', '.join(STILL_SUFFIXES)}")
     chosen = list(scene.frames_shown if frames is None else frames)
@@ -74,9 +72,9 @@ def render_edit_loop(
     progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Pixels:
-    """All of an edit as a loop, one frame in `every`, at the speed of the motion; (k, height, width, 3).
+    """Render one frame in `every` of the motion as a loop at its own speed; returns (k, height, width, 3).
 
-    path: .webp .gif or .mp4. Dragged vertices are not marked: they move on after their frame.
+    path: .webp .gif or .mp4. Constraints are not marked, since the vertices move on after their frame.
     """
     frames = range(0, scene.animation.frames, require_integer(every, "every", maximum=scene.animation.frames))
     staged = _EditFrameRenderer(scene, editor, frames, ghost)
@@ -85,7 +83,7 @@ def render_edit_loop(
 
 
 class _EditFrameRenderer:
-    """The chosen frames of an edit as animations of their own, so that one camera sees them all."""
+    """Chosen frames of an edit as animations of their own, so that one camera frames them all."""
 
     def __init__(self, scene: EditScene, editor: Editor, frames: Sequence[int], ghost: bool):
         given = scene.animation
@@ -107,20 +105,22 @@ class _EditFrameRenderer:
         return picture(self.output, path, frame=k, **{"in_view": len(self.frames), **own, **options})
 
     def _build_markers(self, k: int) -> dict[str, Any]:
-        """Spheres where the vertices that are held in a frame are now, and arrows to there from where they were."""
+        """Spheres at the constrained vertices of a frame, and arrows to them from their input positions."""
+        # radius of the spheres at dragged vertices, in body sizes
+        marker_radius = 0.009
         held = sorted({key[0] for key in self.editor.constraints if key[1] == self.frames[k]})
         if not held:
             return {}
         before, after = self.input.frame(k)[held], self.output.frame(k)[held]
         return {
             "marks": after,
-            "mark_size": MARKER_RADIUS * self.scene.animation.mesh.size,
+            "mark_size": marker_radius * self.scene.animation.mesh.size,
             "arrows": (before, after - before),
         }
 
 
 def _recolor(scene: EditScene, animation: Animation, color: tuple[float, float, float]) -> Animation:
-    """In one colour, except for eyes and for parts that the body holds: those are the same before and after."""
+    """Recolour the animation, except for eyes and fixed parts, which do not move."""
     skin = _get_skin(animation)
     kept = skin.gloss > WET_GLOSS
     if skin.embedding is not None:
@@ -140,7 +140,7 @@ def _get_skin(animation: Animation) -> Skin:
 
 
 def _select_frames(prop: Prop, frames: list[int]) -> Any:
-    """A prop that moves, in some of its frames only; it holds its last one beyond its end."""
+    """Reduce a moving prop to some frames; beyond its end it keeps its last frame."""
     shape = prop.shape
     if not isinstance(shape, Animation):
         return shape

@@ -1,8 +1,7 @@
-"""An elephant tumbles down a staircase, and lifts its trunk on the way: the contacts of Figure 6, Barbič 2012.
+"""An elephant tumbles down a staircase and lifts its trunk on the way: the contacts of Figure 6, Barbič 2012.
 
-A coarse cage is simulated, but what touches the steps is the surface of the fine one that it carries and that is
-edited. The steps push as nested boxes with rounded edges: distances from these bend but never jump, as those from the
-inner corners of a staircase would.
+A coarse cage is simulated; the contact surface is that of the fine mesh embedded in it, which is edited. The steps are
+nested boxes with rounded edges: their distance field is continuous, unlike that of the inner corners of a staircase.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ STONE_COLOR, SKY_COLOR, GROUND_COLOR = (0.72, 0.66, 0.58), (0.80, 0.83, 0.86), (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StairsScene(EditScene):
-    """The elephant on the stairs (closed, z up)."""
+    """The elephant on the stairs (closed mesh, z up)."""
 
     stairs: MeshTri
 
     def compute_penetration(self, positions: Array) -> float:
-        """How far the surface (n, 3) is inside the stairs [m]; negative when it is clear of them."""
+        """Greatest penetration depth [m] of the surface (n, 3) into the stairs; negative when clear of them."""
         outer = self.animation.mesh.surface_vertices
         return float(-ClosestPointQuery(self.stairs).compute_signed_distances(positions[outer]).min())
 
@@ -102,7 +101,7 @@ def build_stairs_scene(
 
 
 def _collect_motion_settings() -> tuple[object, ...]:
-    """What decides the motion, beside the bodies."""
+    """Parameters that determine the motion besides the bodies: part of the cache key."""
     shape = STEP_COUNT, STEP_RISE, STEP_TREAD, HALF_WIDTH, LANDING_LENGTH, FLOOR_LENGTH, FOUNDATION_DEPTH
     return (
         shape,
@@ -121,7 +120,7 @@ def _collect_motion_settings() -> tuple[object, ...]:
 
 
 def stiffen_elephant(elephant: Scene) -> Scene:
-    """The same animal, firmer and less damped."""
+    """Return the elephant with a stiffer material and less damping."""
     return replace(elephant, young=YOUNG, damping=DAMPING)
 
 
@@ -141,7 +140,7 @@ def _build_body(elephant: Scene) -> BodySolid:
 def simulate_tumble(
     body: BodySolid, surface: MeshTri, frames: int, *, progress: ProgressCallback | None = None
 ) -> Array:
-    """Positions (frames, n, 3) [m] of a body that is thrown onto the stairs; its `surface` is what touches them."""
+    """Simulate a body thrown onto the stairs, in contact through `surface`: positions (frames, n, 3) [m]."""
     arms = body.vertices - body.vertices.mean(axis=0)
     arms = Rotation.from_euler("xyz", START_ROTATION, degrees=True).apply(arms)
     start = InitialState(
@@ -155,7 +154,7 @@ def simulate_tumble(
 
 
 def _compute_step_profile() -> tuple[Array, Array]:
-    """Where landing, steps and floor begin and end along x (STEPS + 2,), and the height of each (STEPS + 1,)."""
+    """Boundaries of landing, steps and floor along x (STEPS + 2,), and their heights (STEPS + 1,)."""
     ahead = np.concatenate(
         [[-LANDING_LENGTH], STEP_TREAD * np.arange(STEP_COUNT), [STEP_TREAD * (STEP_COUNT - 1) + FLOOR_LENGTH]]
     )
@@ -163,7 +162,7 @@ def _compute_step_profile() -> tuple[Array, Array]:
 
 
 def build_staircase() -> MeshTri:
-    """The staircase as one closed surface, from the landing down to the floor z = 0."""
+    """Build the staircase as one closed surface, from the landing down to the floor z = 0."""
     ahead, heights = _compute_step_profile()
     columns = len(heights)
     tops = np.column_stack([np.repeat(ahead, 2)[1:-1], np.repeat(heights, 2)])
@@ -179,9 +178,9 @@ def build_staircase() -> MeshTri:
 
 
 def extrude_outline(outline: Array, triangles_2d: Sequence[Sequence[int]] | Array, boundary: Array) -> MeshTri:
-    """A closed surface, facing outward: the triangles `side` (m, 3) over points (k, 2) of x and z, at both ends of y.
+    """Extrude triangles (m, 3) over points (k, 2) in x and z along y into a closed outward surface.
 
-    around: the points of its rim in order, along which the two are joined.
+    boundary: the points of the outline in order, along which the two ends are joined.
     """
     k = len(outline)
     ends = [np.column_stack([outline[:, 0], np.full(k, y), outline[:, 1]]) for y in (-HALF_WIDTH, HALF_WIDTH)]
@@ -193,7 +192,7 @@ def extrude_outline(outline: Array, triangles_2d: Sequence[Sequence[int]] | Arra
 
 
 def build_step_obstacles() -> list[ObstacleMesh]:
-    """The stairs as boxes in each other that push from HELD outside of them on, with edges of radius ROUND."""
+    """Build the stairs as nested rounded boxes that act from the contact distance on."""
     ahead, heights = _compute_step_profile()
     back, inset = -2 * LANDING_LENGTH, EDGE_RADIUS - CONTACT_OFFSET
     boxes = []
@@ -209,12 +208,12 @@ def build_step_obstacles() -> list[ObstacleMesh]:
 
 
 def split_shared_vertices(mesh: MeshTri) -> MeshTri:
-    """The same triangles without common vertices, so that each is drawn flat."""
+    """Give each triangle vertices of its own, for flat shading."""
     return MeshTri(mesh.vertices[mesh.triangles].reshape(-1, 3), np.arange(mesh.triangles.size).reshape(-1, 3))
 
 
 def _build_trunk_drag(elephant: Scene, motion: Animation) -> VertexDrag:
-    """The tip of the trunk, lifted as the elephant is turned in that frame."""
+    """Lift the tip of the trunk in the orientation that the elephant has in that frame."""
     rest, x = elephant.mesh.vertices, motion.frame(DRAG_FRAME)
     trunk = elephant.parts["trunk"]
     tip = trunk[[rest[trunk, 0].argmax()]]

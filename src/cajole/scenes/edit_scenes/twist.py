@@ -1,4 +1,4 @@
-"""A beam at rest, twisted by two full turns at its middle frame: a long way, in small drags of four corners."""
+"""A beam at rest, twisted by two full turns in its middle frame through many small drags of four corners."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ MATERIAL, DAMPING = MaterialStVK(young=1e8, poisson=0.3, density=1000.0), (0.2, 
 # of the energy: slowed down ten times and damped, so that the twist is wound up and let go over a hundred frames
 EDIT_TIME_STEP, EDIT_DAMPING = 1 / 600, (4.0, 0.04)
 TEAL, PALE = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80)
-CAMERA = {
-    "azimuth": -52.0,
-    "elevation": 16.0,
-    "fov": 26.0,
-    "size": (960, 480),
-    "background": (0.86, 0.84, 0.82),
-    "floor": (0.87, 0.85, 0.83),
-    "floor_height": -0.5,
-}
 
 
 def build_twist_scene(progress: ProgressCallback | None = None) -> EditScene:
-    """The beam of Table 1: 360 frames of rest, 48 drags of 15 degrees at frame 180."""
+    """The beam of Table 1: 360 frames at rest, 48 drags of 15 degrees at frame 180."""
+    camera = {
+        "azimuth": -52.0,
+        "elevation": 16.0,
+        "fov": 26.0,
+        "size": (960, 480),
+        "background": (0.86, 0.84, 0.82),
+        "floor": (0.87, 0.85, 0.83),
+        "floor_height": -0.5,
+    }
     size = CELL_SIZE * np.array(CELL_COUNTS)
     mesh = box_tets(*CELL_COUNTS, size=size, origin=(0.0, *(-size[1:] / 2)))
     body = BodySolid(mesh, MATERIAL, fixed=np.flatnonzero(mesh.vertices[:, 0] == 0.0), damping=DAMPING)
@@ -50,7 +50,7 @@ def build_twist_scene(progress: ProgressCallback | None = None) -> EditScene:
         modes=MODES,
         drags=tuple(generate_twist_drags(mesh, TWIST_FRAME)),
         edit_options={"h": EDIT_TIME_STEP, "damping": EDIT_DAMPING},
-        camera=CAMERA,
+        camera=camera,
         frames_shown=(90, 130, 155, TWIST_FRAME, 230),
     )
 
@@ -58,9 +58,9 @@ def build_twist_scene(progress: ProgressCallback | None = None) -> EditScene:
 def generate_twist_drags(
     mesh: MeshTet, frame: int, *, total_angle: float = TWIST_ANGLE, angle_step: float = DRAG_STEP
 ) -> Iterator[VertexDrag]:
-    """Drags that turn the far end of a beam along x about its axis, a step at a time.
+    """Generate drags that rotate the far end of a beam along x about its axis by `angle_step` each.
 
-    A step ahead of what is there already is a small one: no drag needs to find the way around by itself.
+    Each target is one small step ahead of the current shape, so that the solver always follows the shorter rotation.
     """
     corners = find_end_corners(mesh)
     x, axis = mesh.vertices[corners], mesh.vertices[corners].mean(axis=0)
@@ -76,14 +76,14 @@ def generate_twist_drags(
 
 
 def find_end_corners(mesh: MeshTet) -> IndexArray:
-    """The four vertices at the far end of a beam along x that lie farthest out in y and z."""
+    """The four outermost vertices in y and z at the far end of a beam along x."""
     low, high = mesh.bounds
     places = [(high[0], y, z) for y in (low[1], high[1]) for z in (low[2], high[2])]
     return np.array([np.linalg.norm(mesh.vertices - place, axis=1).argmin() for place in places], dtype=np.int64)
 
 
 def measure_twist(mesh: MeshTet, positions: Array) -> Array:
-    """By how many degrees each section of a beam along x is turned, followed along the beam, from the held end."""
+    """Rotation angle [degrees] of each section of a beam along x, unwrapped from the fixed end."""
     sections = np.unique(mesh.vertices[:, 0].round(9))
     angles = []
     for x in sections:
@@ -95,10 +95,10 @@ def measure_twist(mesh: MeshTet, positions: Array) -> Array:
 
 
 def _build_striped_skin(mesh: MeshTet) -> Skin:
-    """Four smooth sides with bands of a cube each, so that turning is seen, and two ends.
+    """Four smooth sides with a colour band per cube, which shows the twist, and two ends.
 
-    Along the beam the skin is a cubic through the vertices: cells turn by up to 50 degrees each, and straight edges
-    would hide the twist. Each side has points of its own, so that the beam's edges stay sharp.
+    Along the beam the skin is a cubic through the vertices: cells rotate by up to 50 degrees each, and straight edges
+    would hide the twist. Each side has vertices of its own, so that the beam's edges stay sharp.
     """
     # into how many pieces the skin divides a cube along the beam
     skin_subdivisions = 10
@@ -106,7 +106,16 @@ def _build_striped_skin(mesh: MeshTet) -> Skin:
     lines = {(j, k): j * nz + k for j in range(ny) for k in range(nz)}
     sides = [[lines[j, 1] for j in range(ny)], [lines[j, 0] for j in reversed(range(ny))]]
     sides += [[lines[0, 0], lines[0, 1]], [lines[ny - 1, 1], lines[ny - 1, 0]]]
-    sections, weights = _compute_catmull_rom_weights(CELL_COUNTS[0], skin_subdivisions)
+    # points that divide each of `cells` cells: the four sections (k, 4) around each, and their weights (k, 4)
+    cells = CELL_COUNTS[0]
+    at = np.arange(cells * skin_subdivisions + 1)
+    cell = np.minimum(at // skin_subdivisions, cells - 1)
+    t = at / skin_subdivisions - cell
+    w = 0.5 * np.stack([-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, t**3 - t**2], axis=1)
+    first, last = cell == 0, cell == cells - 1
+    w[first] += w[first, :1] * [-1.0, 2.0, -1.0, 0.0]
+    w[last] += w[last, 3:] * [0.0, -1.0, 2.0, -1.0]
+    sections, weights = np.clip(cell[:, None] + np.arange(-1, 3), 0, cells), w
     corners, blend, triangles, start = [], [], [], 0
     for side in sides:
         corners += [sections * ny * nz + line for line in side]
@@ -127,23 +136,8 @@ def _build_striped_skin(mesh: MeshTet) -> Skin:
     return Skin(surface, np.where(pale[:, None], PALE, TEAL), ("beam",), zero, np.zeros(start), embedding)
 
 
-def _compute_catmull_rom_weights(cells: int, pieces: int) -> tuple[IndexArray, Array]:
-    """Points that divide each of `cells` cells: the four sections (k, 4) around each, and their weights (k, 4).
-
-    The cubic of Catmull and Rom; beyond the ends the sections go on in a straight line.
-    """
-    at = np.arange(cells * pieces + 1)
-    cell = np.minimum(at // pieces, cells - 1)
-    t = at / pieces - cell
-    w = 0.5 * np.stack([-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, t**3 - t**2], axis=1)
-    first, last = cell == 0, cell == cells - 1
-    w[first] += w[first, :1] * [-1.0, 2.0, -1.0, 0.0]
-    w[last] += w[last, 3:] * [0.0, -1.0, 2.0, -1.0]
-    return np.clip(cell[:, None] + np.arange(-1, 3), 0, cells), w
-
-
 def _build_strip_triangles(lines: int, points: int) -> IndexArray:
-    """Triangles between lines of points that follow one another."""
+    """Triangles between consecutive lines of points."""
     i, j = (a.ravel() for a in np.indices((lines - 1, points - 1)))
     a, b = i * points + j, (i + 1) * points + j
     return np.concatenate([np.column_stack([a, a + 1, b + 1]), np.column_stack([a, b + 1, b])])

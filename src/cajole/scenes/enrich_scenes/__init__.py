@@ -1,4 +1,4 @@
-"""Scenes for `enrich`: coarse animations, and the shells with folds that they become."""
+"""Built-in scenes for `enrich`: coarse animations and the thin shells that track them."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _DESCRIPTIONS: dict[str, str] = {
 
 
 def list_enrich_scene_names() -> tuple[str, ...]:
-    """The names that `enrich_scene` knows."""
+    """Names accepted by `load_enrich_scene`."""
     return tuple(_DESCRIPTIONS)
 
 
 def get_enrich_scene_descriptions() -> dict[str, str]:
-    """What is enriched in each scene, by name, without making any."""
+    """One-line description of each scene by name; computes nothing."""
     return dict(_DESCRIPTIONS)
 
 
 def load_enrich_scene(name: str, *, progress: ProgressCallback | None = None) -> EnrichScene:
-    """A scene for `enrich`: its guide is made at first use, and read from the cache afterwards where that is slow.
+    """Load a scene for `enrich`; an expensive guide is computed at first use and read from the cache afterwards.
 
     Raises InputError for an unknown name, Cancelled when `progress` returns False.
     """

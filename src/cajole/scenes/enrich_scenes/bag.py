@@ -1,4 +1,4 @@
-"""The bag of Figure 9, Bergou 2007: one backflip, five materials and a wind."""
+"""The bag of Figure 9, Bergou 2007: one backflip, five materials and wind."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ DEPTH, WIDTH, HEIGHT = 0.27, 0.45, 0.72
 
 @dataclass(frozen=True)
 class BagPose:
-    """pitch, ankle, knee, hip, chest [degrees], forward positive; stretch: of the height, 1 at rest, widths shrink so
-    that the volume stays; pinch: by how much, as a share, the opening is narrower.
+    """pitch, ankle, knee, hip, chest [degrees], forward positive; stretch: factor of the height, widths shrink so that
+    the volume is constant; pinch: relative narrowing of the opening.
     """
 
     pitch: float = 0.0
@@ -43,7 +43,7 @@ class BagPose:
 
 
 def build_bag_mesh() -> MeshTri:
-    """The bag at rest: it stands on z = 0, faces +x, and is open above."""
+    """Mesh of the bag at rest: it stands on z = 0, faces +x and is open at the top."""
     # points of the bottom, then the walls ring by ring
     cells = np.array([CELLS_DEEP, CELLS_WIDE, CELLS_TALL])
     grid = np.indices((CELLS_DEEP + 1, CELLS_WIDE + 1)).reshape(2, -1).T
@@ -55,7 +55,7 @@ def build_bag_mesh() -> MeshTri:
 
 
 def find_bottom_boundary() -> IndexArray:
-    """(16, 2) the cell corners around the bottom, counterclockwise as seen from above."""
+    """Cell corners (16, 2) around the bottom, counterclockwise from above."""
     front, right = np.arange(CELLS_DEEP), np.arange(CELLS_WIDE)
     sides = [
         np.column_stack([front, np.zeros(CELLS_DEEP, dtype=np.int64)]),
@@ -67,7 +67,7 @@ def find_bottom_boundary() -> IndexArray:
 
 
 def _build_bottom_triangles() -> IndexArray:
-    """Triangles of the bottom, seen from below, its diagonals alternating."""
+    """Triangles of the bottom, facing down, with alternating diagonals."""
     i, j = np.indices((CELLS_DEEP, CELLS_WIDE)).reshape(2, -1)
     a = i * (CELLS_WIDE + 1) + j
     b, c, d = a + CELLS_WIDE + 1, a + CELLS_WIDE + 2, a + 1
@@ -85,17 +85,17 @@ def _build_wall_triangles() -> IndexArray:
 
 
 def _split_quads(a: IndexArray, b: IndexArray, c: IndexArray, d: IndexArray, even: IndexArray) -> IndexArray:
-    """Two triangles for each quad a b c d, cut from a to c where `even`, from b to d elsewhere."""
+    """Split each quad a b c d into two triangles along a-c where `even`, along b-d elsewhere."""
     one = np.where(even[:, None], np.column_stack([a, b, c]), np.column_stack([a, b, d]))
     two = np.where(even[:, None], np.column_stack([a, c, d]), np.column_stack([b, c, d]))
     return np.stack([one, two], axis=1).reshape(-1, 3)
 
 
 def pose_bag(rest: Array, pose: BagPose) -> Array:
-    """Points (n, 3) of the bag at rest in a pose: sections stand across a spine that bends at its joints.
+    """Deform the rest points (n, 3) of the bag: cross sections follow a spine that bends at its joints.
 
-    The middle of the bottom stays at the origin. Where the spine bends more sharply than the bag is deep, the sections
-    cross each other.
+    The middle of the bottom stays at the origin. Where the spine bends more sharply than the bag is deep, cross
+    sections intersect.
     """
     # points at which the spine's direction is summed up
     spine_samples = 201
@@ -124,7 +124,7 @@ DURATION = 3.6
 
 
 def interpolate_poses(times: Array) -> list[BagPose]:
-    """The pose at each of the times (k,) [s]; between keys it never overshoots them."""
+    """Interpolate the pose keys at times (k,) [s] without overshoot."""
     # [s], then pitch, ankle, knee, hip, chest [degrees], stretch, pinch
     pose_keys = (
         (0.00, 0, 0, 0, 0, 0, 1.00, 0.00),
@@ -160,14 +160,14 @@ def interpolate_poses(times: Array) -> list[BagPose]:
 
 
 def compute_backflip(rest: Array) -> Array:
-    """Positions (frames, n, 3) [m] of the bag's points `rest` (n, 3)."""
+    """Positions (frames, n, 3) [m] of the rest points (n, 3) during the backflip."""
     times = np.arange(round(DURATION * FPS) + 1) / FPS
     shapes = np.array([pose_bag(rest, pose) for pose in interpolate_poses(times)])
     return shapes + _compute_root_path(rest, shapes, times)[:, None]
 
 
 def _compute_root_path(rest: Array, shapes: Array, times: Array) -> Array:
-    """Where the middle of the bottom is (frames, 3): on the ground, or such that the bag as a whole falls freely."""
+    """Path (frames, 3) of the middle of the bottom: on the ground, or such that the centre of mass falls freely."""
     left, landed = (
         _compute_ground_offset(pose_bag(rest, pose))
         for pose in interpolate_poses(np.array([TAKEOFF_TIME, LANDING_TIME]))
@@ -188,13 +188,10 @@ def _compute_root_path(rest: Array, shapes: Array, times: Array) -> Array:
 
 
 def _compute_ground_offset(shape: Array) -> Array:
-    """What lifts a shape (n, 3) so that it touches the ground."""
+    """Translation (3,) [m] that puts the lowest point of a shape (n, 3) on the ground."""
     return np.array([0.0, 0.0, -shape[:, 2].min()])
 
 
-# 88 vertices become 1297
-SUBDIVISION_LEVELS = 2
-SHELL_MATERIAL = MaterialShell(young=2.5e5, poisson=0.3, thickness=1.5e-3, density=180.0)
 STRONG_DAMPING, WEAK_DAMPING = ShellDamping(1.0, 0.02, 0.03), ShellDamping(0.0, 0.0005, 0.0005)
 # horizontal folds and vertical ridges: from crest to crest, and how deep [m]
 FOLD_WAVELENGTH, FOLD_DEPTH = HEIGHT / 4, 0.02
@@ -202,21 +199,23 @@ RIDGE_SPACING, RIDGE_WIDTH, RIDGE_HEIGHT = WIDTH / 5, WIDTH / 5, 0.018
 CRINKLE_SCALE, CRINKLE_AMPLITUDE = 0.05, 0.007
 # of the wind [m/s], from the front and a little from below, and of its gusts
 WIND_VELOCITY, GUST_SPEED = (-11.0, 4.0, 2.0), 6.0
-CAMERA = {
-    "azimuth": -62.0,
-    "elevation": 8.0,
-    "fov": 28.0,
-    "size": (720, 720),
-    "background": (0.86, 0.82, 0.76),
-    "floor": (0.86, 0.82, 0.75),
-    "floor_height": 0.0,
-}
 
 
 def build_bag_scene(progress: ProgressCallback | None = None) -> EnrichScene:
-    """88 regions, the hats of the guide's vertices."""
+    """The scene with 88 regions, the hat functions of the guide's vertices."""
+    camera = {
+        "azimuth": -62.0,
+        "elevation": 8.0,
+        "fov": 28.0,
+        "size": (720, 720),
+        "background": (0.86, 0.82, 0.76),
+        "floor": (0.86, 0.82, 0.75),
+        "floor_height": 0.0,
+    }
+    # 88 vertices become 1297
+    subdivision_levels = 2
     coarse = build_bag_mesh()
-    fine, regions = regions_subdivided(coarse, SUBDIVISION_LEVELS)
+    fine, regions = regions_subdivided(coarse, subdivision_levels)
     report_progress(progress, 1.0, "the bag is ready")
     return EnrichScene(
         name="bag",
@@ -227,7 +226,7 @@ def build_bag_scene(progress: ProgressCallback | None = None) -> EnrichScene:
         variants=_build_shell_variants(fine),
         enrich_options={"dt": 1 / 120, "gravity": EARTH_GRAVITY},
         colliders=(Ground(-0.008),),
-        camera=CAMERA,
+        camera=camera,
         frames_shown=(0, 22, 31, 36, 42, 47, 54, 58, 62, 70, 77),
     )
 
@@ -257,4 +256,5 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
 
 
 def _build_shell(mesh: MeshTri, damping: ShellDamping, undeformed: Array | None) -> BodyShell:
-    return BodyShell(mesh, SHELL_MATERIAL, damping=damping, undeformed=undeformed)
+    shell_material = MaterialShell(young=2.5e5, poisson=0.3, thickness=1.5e-3, density=180.0)
+    return BodyShell(mesh, shell_material, damping=damping, undeformed=undeformed)

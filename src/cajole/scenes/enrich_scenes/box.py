@@ -1,4 +1,4 @@
-"""The box of Figure 8, Bergou 2007: one motion of eight vertices, three axes of material."""
+"""The box of Figure 8, Bergou 2007: one motion of eight vertices, materials varied along three axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOP_TIME, LID_SPEED = 3.40, 0.80
 
 
 def build_box_mesh() -> MeshTri:
-    """Eight corners and twelve triangles; it stands on z = 0."""
+    """Mesh of eight corners and twelve triangles that stands on z = 0."""
     # of the eight corners
     box_triangles = (
         (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4),
@@ -36,7 +36,7 @@ def build_box_mesh() -> MeshTri:
 
 
 def compute_lid_motion(mesh: MeshTri) -> Array:
-    """Positions (frames, 8, 3) [m]: the bottom stays, the lid moves rigidly."""
+    """Positions (frames, 8, 3) [m]: the bottom is fixed, the lid moves rigidly."""
     # [s], then what the lid does: turn [degrees], height as a share, to the side [m], tilt to that side [degrees]
     lid_keys = (
         (0.00, 0, 1.00, 0.00, 0),
@@ -66,8 +66,6 @@ def compute_lid_motion(mesh: MeshTri) -> Array:
     return out
 
 
-# 8 vertices become 1538
-SUBDIVISION_LEVELS = 4
 # Young's modulus [Pa] and thickness [m]: the thicker, the more a sheet minds being bent rather than stretched
 LIMP_SHEET, DEFAULT_SHEET, STIFF_SHEET, CARTON_SHEET = (
     (1.0e6, 4.0e-4),
@@ -84,21 +82,23 @@ WEAK_DAMPING, MEDIUM_DAMPING, STRONG_DAMPING = (
 )
 # folds stay beyond this curvature [1/m], and get stiffer by this much [m]
 PAPER_PLASTICITY, FOIL_PLASTICITY = Plasticity(2.0, 0.0), Plasticity(0.4, 0.02)
-CAMERA = {
-    "azimuth": -62.0,
-    "elevation": 12.0,
-    "fov": 28.0,
-    "size": (720, 720),
-    "background": (0.84, 0.85, 0.87),
-    "floor": (0.84, 0.83, 0.81),
-    "floor_height": 0.0,
-}
 
 
 def build_box_scene(progress: ProgressCallback | None = None) -> EnrichScene:
-    """Eight regions, the hats of the corners; the bottom stands on the ground."""
+    """The scene with eight regions, the hat functions of the corners; the bottom stands on the ground."""
+    camera = {
+        "azimuth": -62.0,
+        "elevation": 12.0,
+        "fov": 28.0,
+        "size": (720, 720),
+        "background": (0.84, 0.85, 0.87),
+        "floor": (0.84, 0.83, 0.81),
+        "floor_height": 0.0,
+    }
+    # 8 vertices become 1538
+    subdivision_levels = 4
     coarse = build_box_mesh()
-    fine, regions = regions_subdivided(coarse, SUBDIVISION_LEVELS)
+    fine, regions = regions_subdivided(coarse, subdivision_levels)
     report_progress(progress, 1.0, "the box is ready")
     return EnrichScene(
         name="box",
@@ -109,13 +109,13 @@ def build_box_scene(progress: ProgressCallback | None = None) -> EnrichScene:
         variants=_build_shell_variants(fine),
         enrich_options={"dt": 1 / 120, "gravity": EARTH_GRAVITY},
         colliders=(Ground(-0.008),),
-        camera=CAMERA,
+        camera=camera,
         frames_shown=(0, 20, 30, 45, 66, 80, 91, 102, 106, 112, 137),
     )
 
 
 def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
-    """Three of each axis: stiffness; plasticity; damping and density."""
+    """Three materials per axis: stiffness; plasticity; damping and density."""
     violets = ((0.72, 0.66, 0.90), (0.52, 0.44, 0.76), (0.34, 0.28, 0.56))
     corals = ((0.95, 0.62, 0.50), (0.88, 0.42, 0.32), (0.66, 0.24, 0.22))
     teals = ((0.45, 0.78, 0.76), (0.18, 0.60, 0.62), (0.08, 0.38, 0.46))

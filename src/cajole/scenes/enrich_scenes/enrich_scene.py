@@ -1,4 +1,4 @@
-"""What a scene for `enrich` is: a guide, the regions that follow it, and the materials it can be made of."""
+"""Classes of a scene for `enrich`: a guide animation, its regions, and shells of several materials."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _create_empty_mapping() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class ShellVariant:
-    """What the guide becomes: `make` makes the shell when it is first asked for; color: sRGB of its pictures.
+    """One material of a scene: `build_shell` is called at first use; color: sRGB in pictures.
 
-    settings: keywords for `enrich` that only this material takes, such as `forces` or `undeformed`.
+    enrich_options: keywords of `enrich` that only this material needs, such as `forces` or `undeformed`.
     """
 
     description: str
@@ -35,18 +35,18 @@ class ShellVariant:
 
     @cached_property
     def shell(self) -> BodyShell:
-        """The body that `enrich` moves."""
+        """The shell, built at first access."""
         return self.build_shell()
 
 
 @dataclass(frozen=True, eq=False)
 class EnrichScene:
-    """A coarse animation and the shells that can follow it.
+    """A coarse animation and the shells that can track it.
 
-    guide: the input; regions: between the guide's mesh and the shell's; settings: keywords for `enrich`; materials: by
-    name, the first is the usual one; colliders: what the shell may bump into, as `enrich` takes it; props: what stands
-    around; camera: keywords for `picture`; follow: whether it goes along in strips; frames_shown: those that tell the
-    story.
+    guide: the input; regions: between the meshes of guide and shell; enrich_options: keywords of `enrich`; variants:
+    shells by material name, the first is the default; colliders: as `enrich` takes them; props: surroundings in
+    pictures; camera: keywords of `picture`; follow: the camera of a strip follows the shell; frames_shown: frames of a
+    strip.
     """
 
     name: str
@@ -75,16 +75,16 @@ class EnrichScene:
         return self.get_variant().shell
 
     def get_variant(self, name: str | None = None) -> ShellVariant:
-        """The material of that name, the first when None. Raises InputError for a name that is none."""
+        """Return the material of a name (default: the first). Raises InputError for an unknown name."""
         names = tuple(self.variants)
         return self.variants[names[0] if name is None else require_choice(name, "material", names)]
 
     def solve(
         self, variant: str | None = None, *, progress: ProgressCallback | None = None, **settings: Any
     ) -> EnrichResult:
-        """`enrich` of the guide in a material; settings override the scene's own and the material's.
+        """Run `enrich` with a material; settings override those of the scene and of the material.
 
-        With collisions= the scene's colliders take part. Raises as `enrich` does.
+        With collisions= the colliders of the scene are used. Raises as `enrich` does.
         """
         # settings that collisions alone take
         collision_options = ("friction", "distance")

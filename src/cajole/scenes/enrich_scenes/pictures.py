@@ -1,4 +1,4 @@
-"""Pictures of `enrich`: the guide in yellow, what became of it, and the regions that lead from one to the other."""
+"""Pictures of `enrich`: the guide in yellow, the result in the colour of its material, and the regions."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def render_enrich_frame(
     guide: bool = True,
     **options: Any,
 ) -> Pixels:
-    """One frame of the shell in its material's colour, the guide in yellow beside it; (height, width, 3) 8-bit sRGB.
+    """Render one frame of the shell with the guide in yellow beside it; returns (height, width, 3) 8-bit sRGB.
 
-    material: whose colour, the first one's when None; guide: False leaves it out. options: as for `picture`.
+    variant: material whose colour is used (default: the first); guide: False omits the guide; options: keywords of
+    `picture`.
     """
     number = require_integer(frame, "frame", minimum=0, maximum=result.animation.frames - 1)
     own: dict[str, Any] = {"props": scene.props, "renderer": "draft", **scene.camera, **options}
@@ -60,9 +61,9 @@ def render_enrich_strip(
     progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Pixels:
-    """Frames side by side, a row for the guide in yellow, one for the result in each material, each with its camera.
+    """Render frames side by side: a row for the guide in yellow and one for the result of each material.
 
-    results: by material, may be empty. frames: the scene's own when None. path: .png or .jpg.
+    results: by material, may be empty; frames: default those of the scene; path: .png or .jpg.
     """
     if path is not None and require_image_suffix(path) not in STILL_SUFFIXES:
         raise InputError(f"path is {os.fspath(path)!r}, but a strip is one picture: choose {', '.join(STILL_SUFFIXES)}")
@@ -88,7 +89,9 @@ def render_enrich_strip(
 
 
 def build_picture_options(scene: EnrichScene, variant: str | None = None) -> dict[str, Any]:
-    """Keywords for `picture` of a result: in its material's colour, the first one's when None, the guide beside it."""
+    """Build keywords of `picture` for a result: the colour of its material (default: the first) and the guide beside
+    it.
+    """
     colors = np.tile(scene.get_variant(variant).color, (len(scene.regions.fine_mesh.vertices), 1))
     return {"props": scene.props, **scene.camera, "colors": colors, "compare": _recolor(scene.guide, INPUT_COLOR)}
 
@@ -101,7 +104,7 @@ def render_enrich_loop(
     variant: str | None = None,
     **options: Any,
 ) -> Pixels:
-    """The shell in motion, the guide in yellow beside it; (frames, height, width, 3). path: .webp .gif or .mp4."""
+    """Render the moving shell with the guide beside it: (frames, height, width, 3). path: .webp .gif or .mp4."""
     color = scene.get_variant(variant).color
     own: dict[str, Any] = {"props": scene.props, **scene.camera, "frames": range(result.animation.frames), **options}
     return picture(
@@ -110,7 +113,7 @@ def render_enrich_loop(
 
 
 def render_regions(scene: EnrichScene, frame: int = 0, path: PathInput | None = None, **options: Any) -> Pixels:
-    """The guide at a frame, every region in a colour of its own."""
+    """Render the guide in one frame with a colour per region."""
     number = require_integer(frame, "frame", minimum=0, maximum=scene.guide.frames - 1)
     colors = compute_region_colors(scene)
     own = {"props": scene.props, "renderer": "draft", **scene.camera, **options}
@@ -118,7 +121,7 @@ def render_regions(scene: EnrichScene, frame: int = 0, path: PathInput | None = 
 
 
 def compute_region_colors(scene: EnrichScene) -> Array:
-    """(n̄, 3) sRGB of the guide's vertices by region."""
+    """sRGB colours (n, 3) of the guide's vertices by region."""
     # of vertices without a region
     no_region_color = (0.75, 0.75, 0.75)
     # from one region's hue to the next, of a whole turn: neighbours differ, and no hue comes twice
@@ -128,7 +131,7 @@ def compute_region_colors(scene: EnrichScene) -> Array:
 
 
 def _recolor(animation: Animation, color: tuple[float, float, float]) -> Animation:
-    """In one colour, as a skin of its own."""
+    """Return the animation with a skin of one colour."""
     return replace(animation, skin=Skin(animation.mesh.surface, np.array(color)))
 
 

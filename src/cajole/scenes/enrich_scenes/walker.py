@@ -1,4 +1,4 @@
-"""The walker of Figures 1 and 10, Bergou 2007: an animator's gestures, and what wind and current make of them."""
+"""The walker of Figures 1 and 10, Bergou 2007: a keyframed walk in wind and under electric current."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ WIND_SPEED, GUST_SPEED, GUST_SCALE = 13.0, 9.0, 0.15
 # of the crinkles under current [m], and how often a second they come and go
 CRINKLE_AMPLITUDE, CRINKLE_SCALE, CRINKLE_FREQUENCY = 0.008, 0.055, 6.0
 FELT_COLOR, WIRE_COLOR = (0.22, 0.46, 0.78), (0.15, 0.15, 0.16)
-CAMERA = {
-    "azimuth": -52.0,
-    "elevation": 7.0,
-    "fov": 28.0,
-    "size": (960, 640),
-    "background": (0.86, 0.80, 0.70),
-    "floor": (0.86, 0.82, 0.74),
-    "floor_height": 0.0,
-}
 
 
 def build_walker_scene(progress: ProgressCallback | None = None) -> EnrichScene:
-    """280 regions, clustered from the motion of 3038 vertices; guide and shell share the mesh."""
+    """The scene with 280 regions clustered from the motion of 3038 vertices; guide and shell share the mesh."""
+    camera = {
+        "azimuth": -52.0,
+        "elevation": 7.0,
+        "fov": 28.0,
+        "size": (960, 640),
+        "background": (0.86, 0.80, 0.70),
+        "floor": (0.86, 0.82, 0.74),
+        "floor_height": 0.0,
+    }
     mesh = build_puppet_mesh(walker_motion.compute_rest_shape())
     guide = Animation(mesh, walker_motion.compute_walk(), fps=walker_motion.FPS, name="walker")
     regions = _load_regions(guide, progress)
@@ -59,7 +59,7 @@ def build_walker_scene(progress: ProgressCallback | None = None) -> EnrichScene:
         enrich_options={"dt": 1 / 120, "gravity": EARTH_GRAVITY},
         colliders=(Ground(-0.008),),
         props=(Prop("wire", _build_wire(), WIRE_COLOR),),
-        camera=CAMERA,
+        camera=camera,
         follow_camera=True,
         frames_shown=(0, 15, 30, 60, 108, 124, 150, 200, 210, 225, 250, 280),
     )
@@ -95,13 +95,13 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
 
 
 def _compute_headwind(load: LoadWind, time: float, positions: Array, velocities: Array) -> Array:
-    """Forces (n, 3) [N]: the wind while it blows."""
+    """Wind force (n, 3) [N] while the wind blows."""
     strength = walker_motion.compute_wind_strength(time)
     return strength * load(time, positions, velocities) if strength else np.zeros_like(positions)
 
 
 def _build_crinkling_rest_shape(mesh: MeshTri) -> Any:
-    """The shape at rest as a function of time [s]: smooth, and under current now crinkled, now smooth."""
+    """Build the rest shape as a function of time [s]: smooth, and alternately crinkled and smooth under current."""
     rough = build_crinkle(mesh, amplitude=CRINKLE_AMPLITUDE, scale=CRINKLE_SCALE, seed=1)
 
     def compute_rest_shape(time: float) -> Array:
@@ -112,7 +112,7 @@ def _build_crinkling_rest_shape(mesh: MeshTri) -> Any:
 
 
 def _load_regions(guide: Animation, progress: ProgressCallback | None) -> Regions:
-    """Clusters found once; painted, so that they are the same however they came."""
+    """Load the clusters from the cache as painted regions, or compute them once."""
     mesh = guide.mesh
     assert isinstance(mesh, MeshTri)
     key = hash_content(
@@ -138,7 +138,7 @@ def _compute_region_faces(guide: Animation, mesh: MeshTri, progress: ProgressCal
 
 
 def _find_foot_triangles(mesh: MeshTri) -> IndexArray:
-    """(triangles,) whether all corners lie where a leg is a foot."""
+    """Mask (triangles,) of those with all corners in the feet."""
     shape = build_puppet_rig()
     legs = [number for number, name in enumerate(LIMBS) if name.endswith("leg")]
     foot = np.isin(shape.limb_index, legs) & (shape.limb_coordinate >= INSTEP_RANGE[0])
@@ -146,7 +146,7 @@ def _find_foot_triangles(mesh: MeshTri) -> IndexArray:
 
 
 def _build_wire() -> MeshTri:
-    """A cable on the ground, where the walk ends."""
+    """Build the cable on the ground at the end of the walk."""
     wire_radius = 0.012
     at = walker_motion.compute_travel_distance(walker_motion.CYCLE_KEYS[-1][1]) + 0.20
     y = np.linspace(-1.1, 1.1, 45)

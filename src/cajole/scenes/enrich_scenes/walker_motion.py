@@ -1,4 +1,4 @@
-"""A walk, a walk against the wind, a live wire, and the shaking off of it."""
+"""Motion of the walker: a walk, a walk against the wind, a live wire, and shaking it off."""
 
 from __future__ import annotations
 
@@ -37,40 +37,40 @@ REST_HEIGHT, REST_FOOT_Y = 0.640, 0.265
 
 
 def compute_rest_shape() -> Array:
-    """(n, 3) [m] an X that stands on two feet."""
+    """Vertices (n, 3) [m] of an X-shaped puppet that stands on two feet."""
     feet = tuple(FootPose(np.array([0.0, y, FOOT_BONE_HEIGHT]), yaw=10.0) for y in (REST_FOOT_Y, -REST_FOOT_Y))
     return pose_puppet(build_puppet_rig(), PuppetPose(np.array([0.0, 0.0, REST_HEIGHT]), (feet[0], feet[1])))
 
 
 def compute_walk() -> Array:
-    """Positions (frames, n, 3) [m]."""
+    """Positions (frames, n, 3) [m] of the whole motion."""
     times = np.arange(round(DURATION * FPS) + 1) / FPS
     return np.array([pose_puppet(build_puppet_rig(), compute_pose(float(t))) for t in times])
 
 
 def compute_wind_strength(time: float) -> float:
-    """The strength of the headwind, 0..1."""
+    """Strength of the headwind at a time [s], 0 to 1."""
     return evaluate_smooth_window(time, WIND_SPAN, WIND_RAMP)
 
 
 def compute_electric_current(time: float) -> float:
-    """Whether the current flows, 0..1."""
+    """Strength of the electric current at a time [s], 0 to 1."""
     return evaluate_smooth_window(time, ELECTRIC_CURRENT_SPAN, CURRENT_RAMP)
 
 
 def evaluate_smooth_window(time: float, span: tuple[float, float], ramp: float) -> float:
-    """1 within a span of time [s], 0 outside, with smooth flanks inside it."""
+    """1 inside a time span [s], 0 outside, with smooth ramps inside it."""
     return float(unit_smoothstep((time - span[0]) / ramp) * unit_smoothstep((span[1] - time) / ramp))
 
 
 def compute_cycle_count(time: float) -> float:
-    """How many cycles have been walked."""
+    """Number of walk cycles at a time [s]."""
     table = np.array(CYCLE_KEYS)
     return float(PchipInterpolator(table[:, 0], table[:, 1])(time))
 
 
 def compute_travel_distance(cycles: float) -> float:
-    """[m] how far that leads."""
+    """Distance [m] walked after a number of cycles."""
     # the integral of a stride that changes along smoothstep
     x = (cycles - STRIDE_CHANGE_CYCLE) / STRIDE_CHANGE_CYCLES
     y = min(max(x, 0.0), 1.0)
@@ -79,7 +79,7 @@ def compute_travel_distance(cycles: float) -> float:
 
 
 def compute_pose(t: float) -> PuppetPose:
-    """The pose at a time [s]."""
+    """Pose at a time [s]."""
     u = compute_cycle_count(t)
     # how much of the walk is left when it stops
     going = 1.0 - float(unit_smoothstep((t - ELECTRIC_CURRENT_SPAN[0] + 0.35) / 0.35))
@@ -111,7 +111,7 @@ def compute_pose(t: float) -> PuppetPose:
 def _compute_arm_pose(
     cycle: float, side: float, walking: float, wind: float, current: float, tremor: Array, shake: float
 ) -> ArmPose:
-    """It swings against the leg of its side, the part beyond the elbow later; the wind takes it back."""
+    """Arm pose: swings opposite to the leg of its side, the forearm with a delay; wind pushes it back."""
     swing, later = (side * walking * (1.0 - 0.5 * wind) * np.cos(2 * np.pi * (cycle - lag)) for lag in (0.04, 0.16))
     beat = walking * np.cos(4 * np.pi * (cycle - 0.1))
     calm = 1.0 - current
@@ -124,7 +124,7 @@ def _compute_arm_pose(
 
 
 def _compute_foot_pose(cycle: float, y: float, walking: float) -> FootPose:
-    """The foot whose cycle begins at whole numbers of u, when its heel touches the ground."""
+    """Foot pose; its cycle starts at whole numbers, when the heel touches the ground."""
     toe_keys = (
         (0.0, -20.0),
         (0.10, 0.0),

@@ -1,4 +1,4 @@
-"""Poses of the puppet: a body, arms that turn at their joints, and legs that reach for where their feet shall be."""
+"""Rig of the puppet: a body, arms that rotate at their joints, and legs with inverse kinematics."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ CELLS_ACROSS, CELLS_DEEP, ARM_CELLS, LEG_CELLS = 8, 5, 23, 30
 CELL_LENGTH, CELL_WIDTH, CELL_DEPTH = 0.026, 0.0195, 0.023
 # of arms and legs from upright [degrees], each to its own side
 ARM_SPLAY, LEG_SPLAY = 46.0, 26.0
-# how often the skin is evened out
-SMOOTHING_PASSES = 3
 # bones: where along a limb its joints are [cells from the middle], and over how many cells they bend
 SHOULDER, ELBOW, HIP, KNEE, ANKLE, FOOT_BALL = 5.0, 15.0, 5.5, 14.5, 24.5, 30.5
 JOINT_BEND_CELLS, FOOT_BEND_CELLS = 7.0, 6.0
@@ -31,10 +29,11 @@ LIMBS = ("right arm", "left leg", "left arm", "right leg")
 
 @dataclass(frozen=True, eq=False)
 class PuppetRig:
-    """The X before it takes a pose, facing +x: vertices (n, 3) [m], triangles (m, 3); limbs are straight but for feet.
+    """The puppet in its bind pose, facing +x: vertices (n, 3) [m], triangles (m, 3); limbs are straight except for the
+    feet.
 
-    weights (n, bones): how much each vertex belongs to a bone, rows add up to 1; origins (bones, 3), [m]: the joint
-    that each bone turns about. bones: names; limb (n,): the number in LIMBS, along (n,) [cells] from the middle.
+    weights (n, bones): skinning weights, rows sum to 1; joint_positions (bones, 3) [m]: the joint that each bone
+    rotates about; bones: names; limb (n,): index into the limbs; along (n,) [cells] from the middle.
     """
 
     vertices: Array
@@ -46,13 +45,13 @@ class PuppetRig:
     limb_coordinate: Array
 
     def get_bone_index(self, name: str) -> int:
-        """Its number."""
+        """Index of a bone by name."""
         return self.bone_names.index(name)
 
 
 @cache
 def build_puppet_rig() -> PuppetRig:
-    """The X, made once."""
+    """Build the rig; the result is cached."""
     corners, triangles = _build_cell_surface(_build_cross_cells())
     p, q, h = (corners - [0.0, 0.0, CELLS_DEEP / 2]).T
     # the limb whose part of the cross a point lies in
@@ -66,7 +65,7 @@ def build_puppet_rig() -> PuppetRig:
 
 
 def compute_limb_directions() -> Array:
-    """(4, 3) along each limb away from the middle, in the order of LIMBS."""
+    """Unit directions (4, 3) of the limbs away from the middle."""
     arm, leg = np.radians([ARM_SPLAY, LEG_SPLAY])
     # seen from the front the puppet's right is at -y
     return np.array([
@@ -76,7 +75,7 @@ def compute_limb_directions() -> Array:
 
 
 def evaluate_limb_curve(limb: int, along: Array) -> tuple[Array, Array]:
-    """The middle (k, 3) [m] of a limb at `along` (k,) [cells], and the direction of its front there."""
+    """Centreline (k, 3) [m] of a limb at arc lengths (k,) [cells], and the direction of its front there."""
     away, ahead = compute_limb_directions()[limb], np.array([1.0, 0.0, 0.0])
     if LIMBS[limb].endswith("arm"):
         return CELL_LENGTH * along[:, None] * away, np.broadcast_to(ahead, (len(along), 3))
@@ -92,7 +91,7 @@ def evaluate_limb_curve(limb: int, along: Array) -> tuple[Array, Array]:
 
 
 def _build_cross_cells() -> IndexArray:
-    """(k, 2) corners of the cross's cells next to the origin; the right arm goes along +p, the left arm along +q."""
+    """Lower corners (k, 2) of the cells of the cross; the right arm extends along +p, the left arm along +q."""
     half = CELLS_ACROSS // 2
     filled = []
     for i in range(-LEG_CELLS - half, ARM_CELLS + half):
@@ -106,7 +105,7 @@ def _build_cross_cells() -> IndexArray:
 
 
 def _build_cell_surface(cells: IndexArray) -> tuple[Array, IndexArray]:
-    """Corners (n, 3) [cells] and outward triangles of the skin around cells (k, 2) that are THICK high."""
+    """Corners (n, 3) [cells] and outward triangles of the surface of cells (k, 2) of constant thickness."""
     there = {tuple(cell) for cell in cells.tolist()}
     quads: list[list[tuple[int, int, int]]] = []
     for i, j in sorted(there):
@@ -125,7 +124,7 @@ def _build_cell_surface(cells: IndexArray) -> tuple[Array, IndexArray]:
 
 
 def _map_cross_to_limbs(p: Array, q: Array, h: Array) -> Array:
-    """Points of the cross (p, q) [cells], `h` in front of its plane, in the plane of the X [m]."""
+    """Map points of the cross (p, q, h) [cells] to the X shape [m]."""
     half = CELLS_ACROSS / 2
     out = np.zeros((len(p), 3))
     # limbs are round: what is far from the middle of a limb is thinner
@@ -142,31 +141,28 @@ def _map_cross_to_limbs(p: Array, q: Array, h: Array) -> Array:
         square /= np.linalg.norm(square)
         turn = unit_smoothstep((s - half) / half)[:, None]
         across = (1 - turn) * CELL_LENGTH * beside + turn * CELL_WIDTH * square
-        slim = _compute_limb_width(s, tip)
+        share = np.maximum(s - CELLS_ACROSS / 2, 0.0) / (tip - CELLS_ACROSS / 2)
+        taper = 1.0 - 0.22 * unit_smoothstep(share / 0.7) + 0.18 * unit_smoothstep((share - 0.7) / 0.2)
+        rest = np.clip((tip - s) / 4.0, 0.0, 1.0)
+        slim = np.asarray(taper * (0.45 + 0.55 * np.sqrt(1.0 - (1.0 - rest) ** 2)))
         middle, front = evaluate_limb_curve(number, s)
         out[here] = (middle + (slim * w)[:, None] * across + (slim * deep)[:, None] * front)[here]
     return out
 
 
-def _compute_limb_width(s: Array, tip: float) -> Array:
-    """How wide a limb is at s [cells], as a share: it tapers a little, swells to a hand or foot and has a round end."""
-    share = np.maximum(s - CELLS_ACROSS / 2, 0.0) / (tip - CELLS_ACROSS / 2)
-    taper = 1.0 - 0.22 * unit_smoothstep(share / 0.7) + 0.18 * unit_smoothstep((share - 0.7) / 0.2)
-    rest = np.clip((tip - s) / 4.0, 0.0, 1.0)
-    return np.asarray(taper * (0.45 + 0.55 * np.sqrt(1.0 - (1.0 - rest) ** 2)))
-
-
 def _smooth_vertices(vertices: Array, triangles: IndexArray) -> Array:
-    """Each vertex drawn halfway to the mean of its neighbours, a few times: rims and the middle lose their edges."""
+    """Laplacian smoothing: move each vertex halfway to the mean of its neighbours, a few times."""
+    # how often the skin is evened out
+    smoothing_passes = 3
     links = MeshTri(vertices, triangles).adjacency
     degree = np.asarray(links.sum(axis=1)).reshape(-1, 1)
-    for _ in range(SMOOTHING_PASSES):
+    for _ in range(smoothing_passes):
         vertices = 0.5 * (vertices + links @ vertices / degree)
     return np.asarray(vertices)
 
 
 def _build_bones(limb: IndexArray, along: Array, vertices: Array) -> tuple[tuple[str, ...], Array, Array]:
-    """Names, weights (n, bones) and origins of a body, and of two bones an arm and four a leg."""
+    """Names, skinning weights (n, bones) and joints of a body bone, two bones per arm and four per leg."""
     # above the middle the body belongs to the chest, below to the pelvis
     upper = unit_smoothstep(vertices[:, 2] / (8 * CELL_LENGTH) + 0.5)
     body = {"pelvis": 1.0 - upper, "chest": upper}
@@ -193,14 +189,14 @@ def _build_bones(limb: IndexArray, along: Array, vertices: Array) -> tuple[tuple
 
 
 def apply_linear_blend_skinning(rig: PuppetRig, rotations: Array, joint_positions: Array) -> Array:
-    """The vertices (n, 3) [m] when each bone is turned by `turns` (bones, 3, 3) and its joint is at `places`."""
+    """Vertices (n, 3) [m] for bone rotations (bones, 3, 3) and joint positions (bones, 3) [m]."""
     shifts = joint_positions - np.einsum("bij,bj->bi", rotations, rig.joint_positions)
     turned = np.einsum("nij,nj->ni", (rig.weights @ rotations.reshape(-1, 9)).reshape(-1, 3, 3), rig.vertices)
     return np.asarray(turned + rig.weights @ shifts)
 
 
 def build_puppet_mesh(vertices: Array) -> MeshTri:
-    """The skin with its vertices elsewhere."""
+    """Surface mesh of the puppet with the given vertices."""
     return MeshTri(vertices, build_puppet_rig().triangles)
 
 
@@ -211,10 +207,9 @@ FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class FootPose:
-    """Where a foot is: `place` (3,) [m] of its ankle if it stood flat, and how it rolls [degrees].
+    """Position (3,) [m] of the ankle for a flat foot, and rolls [degrees].
 
-    heel: how far the heel is up over the ball, or when negative how far the ball is up over the heel; toes: how far the
-    toes point down; out: to which side it points.
+    heel: lift of the heel about the ball, negative: of the ball about the heel; toes: downward bend; out: outward yaw.
     """
 
     ankle: Array
@@ -225,7 +220,7 @@ class FootPose:
 
 @dataclass(frozen=True)
 class ArmPose:
-    """forward, down: how an arm is turned from the X; bend, fold: the same for what is beyond its elbow [degrees]."""
+    """Shoulder pitch and roll relative to the bind pose, and the same of the elbow [degrees]."""
 
     shoulder_pitch: float = 0.0
     shoulder_roll: float = 0.0
@@ -235,8 +230,8 @@ class ArmPose:
 
 @dataclass(frozen=True)
 class PuppetPose:
-    """centre (3,) [m] of the body; pelvis, chest: yaw, lean forward and roll [degrees] of both, of the world; arms and
-    feet, left before right.
+    """centre (3,) [m] of the body; pelvis, chest: yaw, forward lean and roll [degrees] in world space; arms and feet,
+    left first.
     """
 
     centre: Array
@@ -247,36 +242,30 @@ class PuppetPose:
 
 
 def pose_puppet(rig: PuppetRig, pose: PuppetPose) -> Array:
-    """The puppet's vertices (n, 3) [m] in a stance."""
+    """Vertices (n, 3) [m] of the puppet in a pose."""
     turns = np.empty((len(rig.bone_names), 3, 3))
     places = np.empty((len(rig.bone_names), 3))
     for name, angles in (("pelvis", pose.pelvis), ("chest", pose.chest)):
         turns[rig.get_bone_index(name)] = Rotation.from_euler("ZYX", angles, degrees=True).as_matrix()
         places[rig.get_bone_index(name)] = pose.centre
     for side, arm, foot in zip(("left", "right"), pose.arms, pose.feet):
-        _pose_arm(rig, side, arm, turns, places)
+        outward = -1.0 if side == "left" else 1.0
+        before = rig.get_bone_index("chest")
+        for part, ahead, down in (
+            ("upper", arm.shoulder_pitch, arm.shoulder_roll),
+            ("fore", arm.elbow_pitch, arm.elbow_roll),
+        ):
+            bone = rig.get_bone_index(f"{side} arm {part}")
+            places[bone] = places[before] + turns[before] @ (rig.joint_positions[bone] - rig.joint_positions[before])
+            own = Rotation.from_euler("YX", (ahead, outward * down), degrees=True).as_matrix()
+            turns[bone] = turns[before] @ own
+            before = bone
         _pose_leg(rig, side, foot, turns, places)
     return apply_linear_blend_skinning(rig, turns, places)
 
 
-def _pose_arm(rig: PuppetRig, side: str, arm: ArmPose, rotations: Array, joint_positions: Array) -> None:
-    outward = -1.0 if side == "left" else 1.0
-    before = rig.get_bone_index("chest")
-    for part, ahead, down in (
-        ("upper", arm.shoulder_pitch, arm.shoulder_roll),
-        ("fore", arm.elbow_pitch, arm.elbow_roll),
-    ):
-        bone = rig.get_bone_index(f"{side} arm {part}")
-        joint_positions[bone] = joint_positions[before] + rotations[before] @ (
-            rig.joint_positions[bone] - rig.joint_positions[before]
-        )
-        own = Rotation.from_euler("YX", (ahead, outward * down), degrees=True).as_matrix()
-        rotations[bone] = rotations[before] @ own
-        before = bone
-
-
 def _pose_leg(rig: PuppetRig, side: str, foot: FootPose, rotations: Array, joint_positions: Array) -> None:
-    """Two bones to the ankle, bent at the knee, then the foot and its toes."""
+    """Pose thigh and shin by two-bone inverse kinematics, then the foot and its toes."""
     thigh, shin, ankle, toes = (rig.get_bone_index(f"{side} leg {part}") for part in ("thigh", "shin", "foot", "toes"))
     rest = [rig.joint_positions[b] - rig.joint_positions[a] for a, b in ((thigh, shin), (shin, ankle), (ankle, toes))]
     upper, lower, instep = (float(np.linalg.norm(bone)) for bone in rest)
@@ -301,7 +290,7 @@ def _pose_leg(rig: PuppetRig, side: str, foot: FootPose, rotations: Array, joint
 
 
 def _compute_ankle_offset(foot: FootPose, instep: float, forward: Array) -> Array:
-    """How far the ankle (3,) is from where it would be flat: it turns about the ball when the heel is up."""
+    """Offset (3,) [m] of the ankle from its flat position: it rotates about the ball when the heel is lifted."""
     up = np.radians(max(foot.heel_pitch, 0.0))
     return np.asarray(instep * ((1.0 - np.cos(up)) * forward + np.sin(up) * UP))
 
@@ -309,7 +298,7 @@ def _compute_ankle_offset(foot: FootPose, instep: float, forward: Array) -> Arra
 def solve_two_bone_ik(
     hip: Array, target: Array, thigh: float, shin: float, bend_direction: Array
 ) -> tuple[Array, Array]:
-    """Where knee and ankle are, (3,) each; an ankle out of reach comes as near to its goal as the leg is long."""
+    """Positions (3,) of knee and ankle; an unreachable target is approached as far as the leg is long."""
     # a leg never gets quite straight: its knee could not tell where to bend
     max_leg_extension = 0.998
     r = target - hip
@@ -323,7 +312,7 @@ def solve_two_bone_ik(
 
 
 def _compute_aligning_rotation(along: Array, front: Array, new_along: Array, new_front: Array) -> Array:
-    """The rotation (3, 3) that takes a bone's direction to a new one and its front as near as it can to a new one."""
+    """Rotation (3, 3) that maps a bone direction exactly, and its front as closely as possible, to new directions."""
     return np.asarray(_build_frame(new_along, new_front) @ _build_frame(along, front).T)
 
 

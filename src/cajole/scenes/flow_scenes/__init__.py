@@ -1,4 +1,4 @@
-"""Scenes for `steer` of flows: particles that must write their paths, and gusts that would prevent it."""
+"""Built-in flow scenes for `steer`: particles that must follow paths, and gusts that disturb them."""
 
 from cajole.scenes.flow_scenes.leaves import LeavesScene, build_leaves_scene
 from cajole.scenes.flow_scenes.swirl import SwirlScene, build_swirl_scene

@@ -1,4 +1,4 @@
-"""What the flowing scenes share: a model of a motion and its tunnel from the cache, and the shot to follow in it."""
+"""Base class of the flow scenes, and the cached reduced reference motion."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from cajole.reduction.reduced_flow import pack_shot, reduce_flow, unpack_shot
 from cajole.storage import hash_content, load_or_compute
 
 CACHE_KIND = "flows"
-# Raised when motions or models are made in another way, so that older ones are not read back.
-CACHE_VERSION = 2
 # Noise of takes: acceleration [m/s²] (rms), size of a lump [m], lumps a second.
 NOISE_STRENGTH, NOISE_LENGTH, NOISE_FREQUENCY = 0.01, 64.0, 1.0 / 40.0
 # Side of the box [m], a cell of the finest grid each; time between frames [s].
@@ -29,34 +27,34 @@ BOX_SIDE, DT = 256.0, 1.0
 
 @dataclass(frozen=True, eq=False)
 class FlowScene:
-    """A flow and what its particles follow."""
+    """A flow and the reference motion that its particles must follow."""
 
     flow: Flow
     shot: FlowShot
 
     @property
     def steer_options(self) -> Mapping[str, Any]:
-        """Those of `steer` that suit it."""
+        """Options of `steer` for this scene."""
         # What suits these scenes: the end counts as much as all that comes before, which takes the swirl 8 % more
         # effort and the letter 40 %.
         steer_options: Mapping[str, Any] = MappingProxyType({"effort": 1e-4, "final": 1.0})
         return steer_options
 
     def create_controller(self, **options: Any) -> FlowController:
-        """`steer` with the dials that suit this scene; others override them."""
+        """Run `steer` with the options of this scene; others override them."""
         return steer(self.shot, **{**self.steer_options, **options})
 
     def build_disturbance(self, seed: int = 0) -> list[FlowForce]:
-        """What a take is disturbed by when nothing else is said: nothing, where a scene has none of its own."""
+        """Default disturbances of a run; empty unless a scene defines some."""
         return []
 
     def build_noise(self, seed: int, *, strength: float = NOISE_STRENGTH) -> GustNoise:
-        """The wind of a take; strength [m/s²]."""
+        """Random wind of a seed; strength [m/s²]."""
         return GustNoise(strength, NOISE_LENGTH, NOISE_FREQUENCY, seed)
 
 
 def build_flow_box(cells: int) -> Flow:
-    """The box of SIDE metres in cells × cells."""
+    """Create the square box of BOX_SIDE metres with cells × cells."""
     return Flow(cells, cells, BOX_SIDE / cells)
 
 
@@ -64,8 +62,12 @@ def load_or_compute_shot(
     name: str, simulate: Callable[[], FlowMotion], flow: Flow, particles: Array, size: int, runs: int,
     feed_forward: str, progress: ProgressCallback | None,
 ) -> FlowShot:  # fmt: skip
-    """The shot of a motion in `size` modes of it and of `runs` disturbed runs around it, kept in the cache."""
-    key = hash_content(CACHE_VERSION, name, flow.columns, particles, size, runs, feed_forward)
+    """Load or compute the reduced reference of a motion: `size` modes of the motion and of `runs` disturbed runs around
+    it.
+    """
+    # Raised when motions or models are made in another way, so that older ones are not read back.
+    cache_version = 2
+    key = hash_content(cache_version, name, flow.columns, particles, size, runs, feed_forward)
 
     def compute_arrays() -> dict[str, Array]:
         motion = simulate()

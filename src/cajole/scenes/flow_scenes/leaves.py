@@ -1,4 +1,4 @@
-"""Leaves on a wind: the red one writes an S, the others go where it blows. Figure 2 of the 2008 paper."""
+"""Leaves in the wind: the red one draws an S, the others drift passively. Figure 2 of the 2008 paper."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ GUST_WIDTH, VELOCITY_GAIN = 28.0, 1.5
 
 @dataclass(frozen=True, eq=False)
 class LeavesScene(FlowScene):
-    """The full motion in modes with the red leaf's path, and feed-forward under which, undisturbed, they follow it.
+    """The reduced motion with the red leaf's path, and the feed-forward that reproduces it without disturbances.
 
-    companions: (7, 2) [m], where the leaves that nobody steers start.
+    passive_particles: (7, 2) [m] start positions of the uncontrolled leaves.
     """
 
     passive_particles: Array
 
     def build_disturbance(self, seed: int = 0) -> list[FlowForce]:
-        """What a take is disturbed by: the wind of a seed."""
+        """Random wind of a seed."""
         return [self.build_noise(seed)]
 
     def build_smoke(self) -> Array:
-        """Soft level bands of smoke (cells, cells), which show how the wind goes."""
+        """Soft horizontal bands of smoke (cells, cells), which visualise the wind."""
         # Smoke to see the wind by: bands of this height [m].
         smoke_band_height = 32.0
         height = self.flow.cell_size * (np.arange(self.flow.rows) + 0.5)
@@ -43,7 +43,7 @@ class LeavesScene(FlowScene):
 def build_leaves_scene(
     cells: int = 256, *, size: int = 64, runs: int = 50, progress: ProgressCallback | None = None
 ) -> LeavesScene:
-    """The leaves on a grid of cells × cells. The first call simulates them, a minute; then they are in the cache."""
+    """Load the leaves on a grid of cells × cells; the first call simulates them for about a minute."""
     flow = build_flow_box(cells)
     start = compute_letter_path()[:1]
     shot = load_or_compute_shot(
@@ -53,7 +53,7 @@ def build_leaves_scene(
 
 
 def compute_letter_path() -> Array:
-    """Where the red leaf should be at every frame (201, 2) [m]: an S at constant speed."""
+    """Target of the red leaf in every frame (201, 2) [m]: an S at constant speed."""
     turned = 2.0 * ARC_ANGLE * np.arange(STEP_COUNT + 1) / STEP_COUNT
     upper = np.radians(ARC_START_ANGLE + turned)
     lower = np.radians(ARC_START_ANGLE + ARC_ANGLE - 180.0 - (turned - ARC_ANGLE))
@@ -64,7 +64,7 @@ def compute_letter_path() -> Array:
 
 
 def simulate_letter(flow: Flow, progress: ProgressCallback | None = None) -> FlowMotion:
-    """The full simulation: in every step a wind around the leaf pushes it on along the letter."""
+    """Full simulation in which a gust around the leaf moves it along the letter in every step."""
     # How much of being off the letter is made good in a step.
     position_gain = 0.5
     goal = compute_letter_path()
@@ -82,6 +82,6 @@ def simulate_letter(flow: Flow, progress: ProgressCallback | None = None) -> Flo
 
 
 def _place_passive_particles() -> Array:
-    """Where the seven others start (7, 2) [m]: around the letter."""
+    """Start positions (7, 2) [m] of the other leaves, around the letter."""
     angle = 2.0 * np.pi * np.arange(7) / 7 + 0.3
     return 0.5 * BOX_SIDE + 0.3 * BOX_SIDE * np.stack([np.cos(angle), np.sin(angle)], axis=1)

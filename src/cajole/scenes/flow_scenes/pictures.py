@@ -1,4 +1,4 @@
-"""Takes of flowing scenes as files: pictures of smoke and particles, or the arrays of a take."""
+"""Pictures and array files of controlled flow runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ PARTICLE_RADIUS, PATH_RADIUS = 0.011, 0.0022
 
 
 def write_flow_run(scene: FlowScene, run: FlowControllerRun, path: str | os.PathLike[str]) -> None:
-    """Write a take: .npz with states, particles, companions and paths; a loop, or a still of its last frame.
+    """Write a run: .npz with states, particles, passive particles and paths; a loop; or a still of its last frame.
 
     Raises FileError when it cannot be written, MissingExtra without Pillow.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".npz":
-        _write_arrays(scene, run, path)
+        arrays = {
+            "dt": np.array(run.controller.reference.dt), "states": run.states, "particles": run.particles,
+            "companions": run.advect(_get_passive_particles(scene)), "paths": run.controller.reference.particles,
+        }  # fmt: skip
+        write_arrays(path, arrays)
     elif suffix in STILL_SUFFIXES:
         write_still(path, render_flow_frames(scene, run, every=len(run.states) - 1)[-1])
     else:
@@ -44,11 +48,13 @@ def write_flow_run(scene: FlowScene, run: FlowControllerRun, path: str | os.Path
 
 
 def render_flow_frames(scene: FlowScene, run: FlowControllerRun, *, every: int) -> Pixels:
-    """Pictures (k, height, width, 3) of each `every`-th frame: smoke or speed, the paths, the particles on them."""
+    """Pictures (k, height, width, 3) of each `every`-th frame: smoke or speed, paths and particles."""
     others, paths = run.advect(_get_passive_particles(scene)), run.controller.reference.particles
     shown = []
     for frame, shade in zip(range(0, len(run.states), every), _compute_shades(scene, run, every)):
-        image = _render_shade(shade)
+        times = max(1, round(MIN_IMAGE_SIDE / len(shade)))
+        large = np.repeat(np.repeat(np.clip(shade, 0.0, 1.0).T[::-1], times, axis=0), times, axis=1)
+        image = PAPER_COLOR + large[:, :, None] * (INK_COLOR - PAPER_COLOR)
         for k in range(paths.shape[1]):
             _paint_discs(image, paths[:, k], scene.flow.size, PATH_RADIUS, PATH_COLOR)
         _paint_discs(image, others[frame], scene.flow.size, PARTICLE_RADIUS, PASSIVE_PARTICLE_COLOR)
@@ -64,14 +70,14 @@ def render_flow_frames(scene: FlowScene, run: FlowControllerRun, *, every: int) 
 
 
 def render_preview_card(scene: FlowScene, frame: int) -> Pixels:
-    """A picture (height, 3/2 height, 3) of a disturbed, controlled take at a frame, with room at its sides."""
+    """Picture (height, 3/2 height, 3) of a disturbed, controlled run at a frame, padded at its sides."""
     shown = render_flow_frames(scene, scene.create_controller().run(scene.build_disturbance(3)), every=frame)[1]
     side = len(shown) // 4
     return np.pad(shown, ((0, 0), (side, side), (0, 0)), mode="edge")
 
 
 def _compute_shades(scene: FlowScene, run: FlowControllerRun, every: int) -> Array:
-    """How dark each cell is (k, columns, rows), 0 to 1: smoke where the scene has some, else the speed."""
+    """Darkness (k, columns, rows) of each cell, 0 to 1: smoke where the scene has some, else the speed."""
     if isinstance(scene, SwirlScene):
         return run.motion.advect_smoke(scene.build_smoke(), every).astype(np.float64)
     shades = []
@@ -81,15 +87,8 @@ def _compute_shades(scene: FlowScene, run: FlowControllerRun, every: int) -> Arr
     return np.array(shades)
 
 
-def _render_shade(shade: Array) -> Array:
-    """Colours (height, width, 3) of shades (columns, rows), y upwards, every cell as large as whole pixels allow."""
-    times = max(1, round(MIN_IMAGE_SIDE / len(shade)))
-    large = np.repeat(np.repeat(np.clip(shade, 0.0, 1.0).T[::-1], times, axis=0), times, axis=1)
-    return PAPER_COLOR + large[:, :, None] * (INK_COLOR - PAPER_COLOR)
-
-
 def _paint_discs(image: Array, points: Array, size: tuple[float, float], radius: float, color: Array) -> None:
-    """Paint discs at points (k, 2) [m] with soft edges; radius as a share of the picture's width."""
+    """Paint antialiased discs at points (k, 2) [m]; radius relative to the width of the picture."""
     height, width = image.shape[:2]
     for x, y in points / size * (width, height):
         reach = radius * width
@@ -103,11 +102,3 @@ def _paint_discs(image: Array, points: Array, size: tuple[float, float], radius:
 
 def _get_passive_particles(scene: FlowScene) -> Array:
     return scene.passive_particles if isinstance(scene, LeavesScene) else np.zeros((0, 2))
-
-
-def _write_arrays(scene: FlowScene, run: FlowControllerRun, path: str | os.PathLike[str]) -> None:
-    arrays = {
-        "dt": np.array(run.controller.reference.dt), "states": run.states, "particles": run.particles,
-        "companions": run.advect(_get_passive_particles(scene)), "paths": run.controller.reference.particles,
-    }  # fmt: skip
-    write_arrays(path, arrays)

@@ -1,4 +1,4 @@
-"""Scenes for `reroute`: mass-spring simulations, and nodes of them that shall go elsewhere."""
+"""Built-in scenes for `reroute`: mass-spring simulations and targets for some of their nodes."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def require_scene_packages(name: str) -> None:
 
 
 def list_reroute_scene_names() -> tuple[str, ...]:
-    """The names that `reroute_scene` knows."""
+    """Names accepted by `load_reroute_scene`."""
     return tuple(_DESCRIPTIONS)
 
 
 def get_reroute_scene_descriptions() -> dict[str, str]:
-    """What is rerouted in each scene, by name, without making any."""
+    """One-line description of each scene by name; computes nothing."""
     return dict(_DESCRIPTIONS)
 
 
 def load_reroute_plan(name: str) -> ReroutePlan:
-    """A scene for `reroute` whose pilot has not been run yet. Raises InputError for an unknown name, MissingExtra."""
+    """Load a scene without running its pilot simulation. Raises InputError for an unknown name, MissingExtra."""
     known = require_choice(name, "the name of a reroute scene", list_reroute_scene_names())
     require_scene_packages(known)
     make: ReroutePlanFactory = getattr(importlib.import_module(f"{__name__}.{known}"), f"build_{known}_plan")
@@ -55,7 +55,7 @@ def load_reroute_plan(name: str) -> ReroutePlan:
 
 
 def load_reroute_scene(name: str, *, progress: ProgressCallback | None = None) -> RerouteScene:
-    """A scene for `reroute`, its pilot simulated.
+    """Load a scene and run its pilot simulation.
 
     Raises InputError for an unknown name, MissingExtra, Cancelled when `progress` returns False.
     """

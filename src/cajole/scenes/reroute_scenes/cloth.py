@@ -1,4 +1,4 @@
-"""The falling cloth of Figures 3 and 4, Jeon and Choi 2007: 20 x 20 nodes, two of which shall go elsewhere."""
+"""The falling cloth of Figures 3 and 4, Jeon and Choi 2007: 20 x 20 nodes, two of which get targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST_GOAL_FRAME, LAST_GOAL_FRAME = 30, 110
 
 @cache
 def build_cloth_springs() -> BodySprings:
-    """1 m x 1 m, held at the two corners of one side."""
+    """A cloth of 1 m x 1 m, fixed at the two corners of one side."""
     return BodySprings.cloth(
         NODES_PER_SIDE - 1,
         NODES_PER_SIDE - 1,
@@ -40,21 +40,21 @@ def build_cloth_springs() -> BodySprings:
 
 
 def simulate_cloth_pilot(progress: ProgressCallback | None = None, on_frame: FrameCallback | None = None) -> Animation:
-    """It falls from flat, swings through and back."""
+    """Simulate the fall from a horizontal start, through the lowest point and back."""
     return simulate_with_prescribed_motion(
         build_cloth_springs(), FRAMES, DT, gravity=EARTH_GRAVITY, on_frame=on_frame, progress=progress
     )
 
 
 def build_cloth_goals(pilot: Animation) -> list[Goal]:
-    """Two whose windows overlap."""
+    """Two goals with overlapping windows."""
     # (node, frame, offset from the pilot [m])
     goal_offsets = ((380, 44, (-0.10, 0.08, 0.12)), (399, 50, (-0.06, -0.12, 0.16)))
     return [Goal(node, frame, pilot.positions[frame, node] + np.array(way)) for node, frame, way in goal_offsets]
 
 
 def build_cloth_plan() -> ReroutePlan:
-    """Figure 3; with reach=0 the spikes of Figure 4."""
+    """The scene of Figure 3; reach=0 gives the spikes of Figure 4."""
     return ReroutePlan(
         name="cloth",
         title="Falling cloth",
@@ -70,7 +70,7 @@ def build_cloth_plan() -> ReroutePlan:
 
 
 def sample_goals(pilot: Animation, count: int, seed: int = 0) -> list[Goal]:
-    """`count` goals, each for a run of its own: a free node, a frame and an offset in any direction."""
+    """Sample `count` goals, each for a run of its own: a free node, a frame and a random offset."""
     random, free = np.random.default_rng(seed), build_cloth_springs().free_vertices
     goals = []
     for _ in range(checks.require_integer(count, "count")):

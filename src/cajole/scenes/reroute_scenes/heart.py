@@ -1,4 +1,4 @@
-"""The heart of Figure 6, Jeon and Choi 2007: a generic beat is guided by sectional images of a patient."""
+"""The heart of Figure 6, Jeon and Choi 2007: a generic heartbeat guided by sectional images of a patient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAMERA = {"azimuth": -75.0, "elevation": 8.0, "fov": 34.0, "size": (720, 720), "
 
 
 def build_heart_image_goals(pilot: Animation) -> ImageGoals:
-    """What the images ask for."""
+    """Goals from the contours of the images."""
     # which of the vertices around the section are led
     contour_stride = 3
     return build_image_goals(
@@ -29,7 +29,7 @@ def build_heart_image_goals(pilot: Animation) -> ImageGoals:
 
 
 def build_heart_plan() -> ReroutePlan:
-    """Contours of four images over a beat."""
+    """The scene with contours of four images over one beat."""
     return ReroutePlan(
         name="heart",
         title="Heart, guided by images",

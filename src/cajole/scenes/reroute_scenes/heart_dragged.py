@@ -1,4 +1,4 @@
-"""The heart of Figure 7, Jeon and Choi 2007: a few nodes of a generic beat are moved by hand."""
+"""The heart of Figure 7, Jeon and Choi 2007: a few nodes of a generic heartbeat are dragged by hand."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DRAG_FORCE_LIMIT = 0.5
 
 
 def find_dragged_nodes() -> list[int]:
-    """Of the outermost layer."""
+    """Dragged nodes of the outermost layer."""
     return [1 + ring * COLUMNS + column for ring in DRAG_RINGS for column in DRAG_COLUMNS]
 
 
 def build_drag_goals(pilot: Animation) -> list[Goal]:
-    """Nine control points, pulled out of the wall while it fills again."""
+    """Nine goals that pull the wall outwards while the heart fills."""
     nodes = find_dragged_nodes()
     there = pilot.positions[DRAG_FRAME, nodes]
     way = there.mean(axis=0) - pilot.positions[DRAG_FRAME].mean(axis=0)
@@ -38,7 +38,7 @@ def build_drag_goals(pilot: Animation) -> list[Goal]:
 
 
 def build_heart_dragged_plan() -> ReroutePlan:
-    """As the heart of the images, but by hand."""
+    """The scene of the heart with dragged nodes instead of images."""
     return ReroutePlan(
         name="heart_dragged",
         title="Heart, dragged by hand",

@@ -1,4 +1,4 @@
-"""Sectional images of a patient's heart, made by code: a wall that bulges in one place and is drawn in at another."""
+"""Synthetic sectional images of a patient's heart: a wall with one bulge and one indentation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACKGROUND_GREY, WALL_GREY, BLOOD_GREY, BLOOD_POOL_FRACTION, NOISE_LEVEL = 0.12,
 
 
 def build_heart_section() -> ImageSection:
-    """Across the long axis, through both ventricles."""
+    """Section across the long axis, through both ventricles."""
     turn = Rotation.from_euler("XY", (AXIS_FORWARD_TILT, AXIS_SIDE_TILT), degrees=True).as_matrix()
     right, up, axis = turn.T
     half = 0.5 * (IMAGE_SIDE - 1) * PIXEL_SIZE
@@ -38,7 +38,7 @@ def build_heart_section() -> ImageSection:
 
 
 def compute_patient_outlines(pilot: Animation) -> list[Array]:
-    """(points, 2) [m] what the section of the patient's heart is at each of TIMES, where the pilot's heart is."""
+    """Outline (points, 2) [m] of the patient's heart in the section at each image frame, aligned with the pilot."""
     outline_points = 240
     section, surface = build_heart_section(), pilot.mesh.surface
     lines = []
@@ -59,13 +59,13 @@ def compute_patient_outlines(pilot: Animation) -> list[Array]:
 
 
 def render_heart_images(pilot: Animation, seed: int = 0) -> Array:
-    """(images, SIDE, SIDE) greys 0..1 of the patient as he lay in the scanner, with noise."""
+    """Render noisy grey images (images, side, side), 0 to 1, of the misaligned patient."""
     random = np.random.default_rng(seed)
     return np.array([_render_image(_misalign_outline(line), random) for line in compute_patient_outlines(pilot)])
 
 
 def _misalign_outline(line: Array) -> Array:
-    """Where a line (m, 2) [m] is when the patient is not aligned: `rigid` finds the way back."""
+    """Apply the patient's rigid misalignment to a line (m, 2) [m]; registration must undo it."""
     angle = np.radians(SCAN_ROTATION)
     turn = np.array([(np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))])
     return np.asarray((line - SCAN_SHIFT) @ turn)
@@ -85,7 +85,7 @@ def _render_image(line: Array, random: np.random.Generator) -> Array:
 
 
 def _compute_pixel_coverage(depth: Array) -> Array:
-    """0 outside to 1 inside, over about a pixel."""
+    """Coverage of a pixel, 0 outside to 1 inside, over about one pixel."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(depth / (0.5 * PIXEL_SIZE), -40.0, 40.0))))
 
 

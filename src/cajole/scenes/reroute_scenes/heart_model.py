@@ -1,4 +1,4 @@
-"""The beat of a heart: springs along the wall shorten, those through it lengthen, atria before ventricles."""
+"""A beating heart: springs along the wall contract, those through it lengthen, atria before ventricles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NODE_MASS, SPRING_STIFFNESS, DAMPING, BENDING_CLAMP = 9.0e-5, 200.0, 0.6, 0.02
 
 @cache
 def build_heart_springs() -> BodySprings:
-    """Springs on the edges of its tets, held at the base."""
+    """Springs on the edges of the tets, fixed at the base."""
     # rings at the base that the vessels hold
     fixed_rings = 3
     rings = np.arange(LAYERS * NODES_PER_LAYER).reshape(LAYERS, NODES_PER_LAYER)[
@@ -51,7 +51,7 @@ def build_heart_springs() -> BodySprings:
 
 @cache
 def build_heart_mesh() -> MeshTet:
-    """Tets between the layers, the outermost first: node 0 of a layer is its apex, its last the base."""
+    """Tets between the layers, the outermost first; node 0 of a layer is the apex, its last the base."""
     # each layer is so much smaller than the one around it
     layer_shrinkage = 0.115
     outer, middle = _build_outer_layer(), np.array([0.0, 0.0, 0.004])
@@ -64,22 +64,28 @@ def build_heart_mesh() -> MeshTet:
 
 
 def compute_polar_angles() -> Array:
-    """(n,) [rad] the polar angle of each node, 0 at the apex and π at the base."""
+    """Polar angle (n,) [rad] of each node, 0 at the apex and π at the base."""
     rings = np.repeat(np.pi * np.arange(1, RINGS + 1) / (RINGS + 1), COLUMNS)
     return np.tile(np.concatenate([[0.0], rings, [np.pi]]), LAYERS)
 
 
 def get_layer_index(nodes: IndexArray) -> IndexArray:
-    """0 for the outermost."""
+    """Layer of each node, 0 for the outermost."""
     return np.asarray(nodes) // NODES_PER_LAYER
 
 
 def build_vessels() -> tuple[Prop, ...]:
-    """What the heart hangs on."""
+    """Build the great vessels as props."""
     # lines [m] and radii [m] of vessels, and their colours: aorta, pulmonary trunk, superior vena cava
     vessels = {
         "aorta": (
-            ((0.006, 0.0, 0.03), (0.01, 0.004, 0.06), (0.002, 0.008, 0.082), (-0.02, 0.014, 0.086), (-0.034, 0.018, 0.06)),
+            (
+                (0.006, 0.0, 0.03),
+                (0.01, 0.004, 0.06),
+                (0.002, 0.008, 0.082),
+                (-0.02, 0.014, 0.086),
+                (-0.034, 0.018, 0.06),
+            ),
             (0.0125, 0.0125, 0.0120, 0.0105, 0.0095),
             (0.72, 0.20, 0.20),
         ),
@@ -102,7 +108,7 @@ def build_vessels() -> tuple[Prop, ...]:
 
 
 def _build_outer_layer() -> Array:
-    """(SHELL, 3) [m] the outside of the heart, its apex down."""
+    """Outer surface (nodes, 3) [m] of the heart, apex down."""
     theta = np.pi * np.arange(1, RINGS + 1)[:, None] / (RINGS + 1)
     phi = 2 * np.pi * np.arange(COLUMNS) / COLUMNS
     # an egg: slimmer towards the apex
@@ -116,7 +122,7 @@ def _build_outer_layer() -> Array:
 
 
 def _compute_relief(theta: Array, phi: Array) -> Array:
-    """Grooves between the chambers and the swelling of the atria, around 1."""
+    """Radial factor around 1: grooves between the chambers and the swelling of the atria."""
     below = 1.0 / (1.0 + np.exp((theta - GROOVE_ANGLE) / 0.08))
     between = sum(_evaluate_angular_gaussian(phi, at, 0.25) for at in (-1.9, 1.5))
     ring = np.exp(-(((theta - GROOVE_ANGLE) / 0.16) ** 2))
@@ -133,7 +139,7 @@ def _evaluate_angular_gaussian(phi: Array, centre: float, width: float) -> Array
 
 
 def _build_layer_triangles() -> IndexArray:
-    """(m, 3) of one layer."""
+    """Triangles (m, 3) of one layer."""
     i, j = np.indices((RINGS - 1, COLUMNS)).reshape(2, -1)
     a, b = 1 + i * COLUMNS + j, 1 + i * COLUMNS + (j + 1) % COLUMNS
     k = np.arange(COLUMNS)
@@ -146,7 +152,7 @@ def _build_layer_triangles() -> IndexArray:
 
 
 def _build_layer_tets(triangles: IndexArray) -> IndexArray:
-    """(m, 4) three tets of each prism between two layers; in the order of numbers, neighbours share their diagonals."""
+    """Three tets (m, 4) per prism between two layers; diagonals follow the node order and match at neighbours."""
     a, b, c = np.sort(triangles, axis=1).T
     tets = []
     for layer in range(LAYERS - 1):
@@ -165,7 +171,7 @@ VENTRICLE_SHORTENING, ATRIUM_SHORTENING, WALL_THICKENING = 0.13, 0.08, 0.12
 
 @cache
 def compute_rest_lengths() -> Array:
-    """(frames, m) [m] the rest lengths of the springs."""
+    """Rest lengths (frames, m) [m] of the springs."""
     # [rad] up to where the apex contracts less
     apex_angle = 0.6
     net = build_heart_springs()
@@ -185,13 +191,13 @@ def compute_rest_lengths() -> Array:
 
 
 def compute_contraction(time: Array) -> Array:
-    """0 at rest to 1, of what begins to contract at 0 [s] and every BEAT after."""
+    """Contraction, 0 at rest to 1, that starts at time 0 [s] and repeats every beat."""
     phase = np.where(time < 0.0, 0.0, time % BEAT_PERIOD) / SYSTOLE_DURATION
     return np.asarray(np.sin(np.pi * np.clip(phase, 0.0, 1.0)) ** 2)
 
 
 def simulate_heart_pilot(progress: ProgressCallback | None = None, on_frame: FrameCallback | None = None) -> Animation:
-    """A beat and the beginning of the next."""
+    """Simulate one beat and the beginning of the next."""
     run = simulate_with_prescribed_motion(
         build_heart_springs(), FRAMES, DT, rest_lengths=compute_rest_lengths(), on_frame=on_frame, progress=progress
     )

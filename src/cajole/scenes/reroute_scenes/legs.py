@@ -1,4 +1,4 @@
-"""A pair of legs that walks: where hips, knees and feet are, as capsules to bump into and as a shape to look at."""
+"""A pair of walking legs: hips, knees and feet as capsules for contact and as an animated surface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ TUBE_SIDES, CAP_RINGS = 18, 9
 
 @dataclass(frozen=True, eq=False)
 class LegPose:
-    """hips (3,) [m] between the joints and turn (3, 3); joints (2, 4, 3) [m]: hip, knee, ankle and ball, left first."""
+    """hips (3,) [m] between the joints and rotation (3, 3); joints (2, 4, 3) [m]: hip, knee, ankle and ball, left
+    first.
+    """
 
     hips: Array
     rotation: Array
@@ -38,7 +40,7 @@ class LegPose:
 
     @property
     def capsules(self) -> tuple[Array, Array, Array]:
-        """starts, ends (7, 3) [m] and radii (7,) [m] of hips, thighs, shins and feet."""
+        """Starts, ends (7, 3) [m] and radii (7,) [m] of hips, thighs, shins and feet."""
         legs = self.joints
         starts = np.concatenate([legs[:1, 0], legs[:, 0], legs[:, 1], legs[:, 2]])
         ends = np.concatenate([legs[1:, 0], legs[:, 1], legs[:, 2], legs[:, 3]])
@@ -46,7 +48,7 @@ class LegPose:
 
 
 def compute_leg_pose(time: float) -> LegPose:
-    """The pose at a time [s]; the walk begins at 0, with both feet on the ground."""
+    """Pose at a time [s]; the walk starts at 0 with both feet on the ground."""
     u = compute_cycle_count(time)
     double, side = np.cos(4 * np.pi * (u - STANCE_FRACTION / 2)), np.cos(2 * np.pi * (u - STANCE_FRACTION / 2))
     hips = np.array([STRIDE * u, SWAY_AMPLITUDE * side, HIP_HEIGHT + BOB_AMPLITUDE * double])
@@ -57,7 +59,7 @@ def compute_leg_pose(time: float) -> LegPose:
 
 
 def compute_cycle_count(time: float) -> float:
-    """How many have been walked: from standing to full speed within BEGINS."""
+    """Number of walk cycles at a time [s], with a smooth start from standing."""
     x = max(time, 0.0) / START_DURATION
     y = min(x, 1.0)
     # the integral of smoothstep
@@ -65,13 +67,13 @@ def compute_cycle_count(time: float) -> float:
 
 
 def build_leg_capsules(pose: LegPose, *, stiffness: float, margin: float) -> Capsules:
-    """What a garment bumps into."""
+    """Capsule obstacles of a pose."""
     starts, ends, radii = pose.capsules
     return Capsules(starts, ends, radii, stiffness=stiffness, margin=margin)
 
 
 def build_legs_animation(poses: list[LegPose], fps: float) -> Animation:
-    """The surfaces of the limbs, moving."""
+    """Animated surfaces of the limbs."""
     starts, ends, radii = poses[0].capsules
     parts = [
         build_tube(*_build_capsule_profile(float(np.linalg.norm(b - a)), r), TUBE_SIDES)
@@ -91,7 +93,9 @@ def build_legs_animation(poses: list[LegPose], fps: float) -> Animation:
 
 
 def _compute_leg_joints(hips: Array, rotation: Array, cycle: float, side: float) -> Array:
-    """(4, 3) [m] hip, knee, ankle, ball of the left (way 1) or right (-1) leg after u cycles."""
+    """Positions (4, 3) [m] of hip, knee, ankle and ball of the left (side 1) or right (-1) leg after a number of
+    cycles.
+    """
     # [degrees] by which a heel is up when its foot leaves the ground
     heel_lift_angle = 38.0
     offset = 0.0 if side > 0 else 0.5
@@ -112,7 +116,7 @@ def _compute_leg_joints(hips: Array, rotation: Array, cycle: float, side: float)
 
 
 def _build_capsule_profile(length: float, radius: float) -> tuple[Array, Array]:
-    """A line (k, 3) [m] along z and the radii (k,) [m] around it of a bar of that length with round ends."""
+    """Points (k, 3) [m] along z and radii (k,) [m] of a capsule."""
     turn = np.linspace(0.5 * np.pi, 0.06, CAP_RINGS)
     below, thick = -radius * np.sin(turn), radius * np.cos(turn)
     thick[0] = 0.02 * radius  # a tube needs some thickness where it is closed
@@ -121,7 +125,7 @@ def _build_capsule_profile(length: float, radius: float) -> tuple[Array, Array]:
 
 
 def _align_to_segment(points: Array, start: Array, end: Array) -> Array:
-    """Points (n, 3) of a bar along z, moved to where it goes from `start` to `end`."""
+    """Rotate and translate points (n, 3) of a capsule along z to the segment from `start` to `end`."""
     along = (end - start) / np.linalg.norm(end - start)
     # bars lie across the walk or in its plane, none points straight ahead and level
     first = np.cross(np.cross(along, FORWARD), along)

@@ -1,4 +1,4 @@
-"""What a scene for `reroute` is: a net, its pilot run, and goals that the second run shall meet."""
+"""Classes of a scene for `reroute`: a mass-spring network, its pilot simulation, and goals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def _create_empty_mapping() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class ReroutePlan:
-    """A scene whose pilot has not been run yet.
+    """A scene whose pilot simulation has not been run.
 
-    net: the body; frames: of its pilot; run: makes that; aims: what is asked of a pilot; settings: keywords for
-    `reroute`, such as `limit` or `rest_lengths`; props: what stands around; camera: keywords for `picture`;
-    frames_shown: those that tell the story.
+    net: the body; frames: of the pilot; simulate_pilot: runs it; build_goals: computes goals from it; reroute_options:
+    keywords of `reroute`, such as `limit` or `rest_lengths`; props: surroundings in pictures; camera: keywords of
+    `picture`; frames_shown: frames of a strip.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ReroutePlan:
     frames_shown: tuple[int, ...] = ()
 
     def build_scene(self, progress: ProgressCallback | None = None) -> RerouteScene:
-        """The scene with its pilot and its goals. Raises Cancelled when `progress` returns False."""
+        """Run the pilot and compute the goals. Raises Cancelled when `progress` returns False."""
         pilot = self.simulate_pilot(progress, None)
         return RerouteScene(
             self.name,
@@ -59,9 +59,9 @@ class ReroutePlan:
 
 @dataclass(frozen=True, eq=False)
 class RerouteScene:
-    """A mass-spring simulation, and where some of its nodes shall go; all else as in its plan.
+    """A mass-spring simulation and targets for some of its nodes; other fields as in its plan.
 
-    net: the body; pilot: its motion; goals: what is asked.
+    net: the body; pilot: its motion; goals: the targets.
     """
 
     name: str
@@ -78,7 +78,7 @@ class RerouteScene:
     def solve(
         self, method: str = "pattern", *, progress: ProgressCallback | None = None, **settings: Any
     ) -> RerouteResult:
-        """The second run; `settings` beside the scene's own."""
+        """Run `reroute`; settings override those of the scene."""
         return reroute(
             self.net, self.pilot, self.goals, method, progress=progress, **{**self.reroute_options, **settings}
         )

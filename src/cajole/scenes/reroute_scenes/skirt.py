@@ -1,4 +1,4 @@
-"""The skirt of Figure 5, Jeon and Choi 2007: 1,980 nodes on walking hips, whose hem shall curl."""
+"""The skirt of Figure 5, Jeon and Choi 2007: 1,980 nodes on walking hips; the hem must curl up."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FORCE_LIMIT = 3.0
 
 @cache
 def build_skirt_springs() -> BodySprings:
-    """Standing over the hips of the first pose, held at the waist."""
+    """Springs of the skirt around the hips of the first pose, fixed at the waist."""
     edges, kinds = build_ring_springs()
     return BodySprings(
         _compute_rest_vertices(),
@@ -56,7 +56,7 @@ def build_skirt_springs() -> BodySprings:
 
 
 def build_ring_springs() -> tuple[IndexArray, IndexArray]:
-    """Springs (m, 2) of a cloth that closes to a ring, and the kind (0..3) of each, as those of a flat one."""
+    """Springs (m, 2) of a cloth closed to a ring, and the kind (0 to 3) of each, as for a flat cloth."""
     rows, columns = np.indices((ROWS, COLUMNS))
     pairs, kinds = [], []
     for kind, steps in enumerate(CLOTH_SPRING_OFFSETS):
@@ -70,17 +70,17 @@ def build_ring_springs() -> tuple[IndexArray, IndexArray]:
 
 
 def compute_leg_poses() -> list[LegPose]:
-    """Of the legs, settling and walk."""
+    """Poses of the legs while the skirt settles and during the walk."""
     return [compute_leg_pose((frame - SETTLING_FRAMES) * DT) for frame in range(SETTLING_FRAMES + FRAMES)]
 
 
 def build_skirt_colliders(poses: list[LegPose]) -> list[Capsules]:
-    """What the skirt bumps into at each frame."""
+    """Capsule obstacles of each frame."""
     return [build_leg_capsules(pose, stiffness=CONTACT_STIFFNESS, margin=CONTACT_MARGIN) for pose in poses]
 
 
 def simulate_skirt_pilot(progress: ProgressCallback | None = None, on_frame: FrameCallback | None = None) -> Animation:
-    """It comes to hang, then walks; frames of the walk."""
+    """Simulate settling and the walk; returns the frames of the walk."""
 
     def watch_walk(frame: int, positions: Array) -> None:
         if on_frame is not None and frame >= SETTLING_FRAMES:
@@ -103,7 +103,7 @@ def simulate_skirt_pilot(progress: ProgressCallback | None = None, on_frame: Fra
 
 
 def curl_hem(positions: Array, pose: LegPose) -> Array:
-    """The skirt (n, 3) [m] with its hem rolled up outward: the last rows of each column as an arc as long as they."""
+    """Skirt (n, 3) [m] with the hem rolled up outwards: the last rows of each column form an arc of the same length."""
     grid = positions.reshape(ROWS, COLUMNS, 3).copy()
     first = ROWS - 1 - CURL_ROWS
     out = grid[first] - pose.hips
@@ -119,19 +119,19 @@ def curl_hem(positions: Array, pose: LegPose) -> Array:
 
 
 def find_controlled_nodes() -> IndexArray:
-    """Nodes near the hem that are led; their neighbours follow."""
+    """Nodes near the hem that get targets; their neighbours follow."""
     rows = ROWS - 1 - np.array(CONTROLLED_ROWS)
     return np.sort((rows[:, None] * COLUMNS + np.arange(0, COLUMNS, CONTROLLED_COLUMN_STRIDE)).ravel())
 
 
 def build_skirt_goals(pilot: Animation) -> list[Goal]:
-    """A whole target pose, of which some nodes are led."""
+    """Goals of a target pose for the controlled nodes."""
     pose = curl_hem(pilot.positions[CURL_FRAME], compute_leg_poses()[SETTLING_FRAMES + CURL_FRAME])
     return build_pose_goals(pose, CURL_FRAME, find_controlled_nodes(), window=CURL_WINDOW)
 
 
 def build_skirt_plan() -> ReroutePlan:
-    """The hem curls up."""
+    """The scene in which the hem curls up."""
     path = compute_leg_poses()[SETTLING_FRAMES:]
     return ReroutePlan(
         name="skirt",
@@ -149,7 +149,7 @@ def build_skirt_plan() -> ReroutePlan:
 
 
 def _compute_rest_vertices() -> Array:
-    """(n, 3) [m] a cone with folds, around the hips of the first pose."""
+    """Vertices (n, 3) [m] of a pleated cone around the hips of the first pose."""
     pose = compute_leg_pose(0.0)
     share = np.linspace(0.0, 1.0, ROWS)[:, None]
     angle = 2 * np.pi * np.arange(COLUMNS) / COLUMNS

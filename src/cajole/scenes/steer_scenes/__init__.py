@@ -1,4 +1,4 @@
-"""Scenes for `steer`: motions in which something must happen, and pushes that would prevent it."""
+"""Built-in scenes for `steer`: motions with a target event, and pushes that would prevent it."""
 
 from cajole.scenes.steer_scenes.bee import BeeLandingScene, build_bee_landing_scene
 from cajole.scenes.steer_scenes.dinosaur import RootedDinosaurScene, build_rooted_scene

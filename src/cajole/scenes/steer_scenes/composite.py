@@ -1,4 +1,4 @@
-"""Players that are seen together, as one body: takes of the T with their balls, the flower with its bee."""
+"""Runs and bodies joined into one scene for pictures: T with balls, flower with bee."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEE_DRAW_SCALE = 4.0
 
 @dataclass(frozen=True, eq=False)
 class _CompositePart:
-    """A mesh with its skin, where its vertices are (frames, n, 3) [m], and those that are held."""
+    """A mesh with its skin, vertex positions (frames, n, 3) [m], and fixed vertices."""
 
     mesh: MeshTet
     skin: Skin
@@ -39,7 +39,7 @@ class _CompositePart:
 def combine_strike_runs(
     scene: StrikeScene, runs: Sequence[ControllerRun], *, every: int = 1
 ) -> tuple[Scene, Animation]:
-    """Runs of the T next to one another along x, each with its balls: the scene of them all, and their motion.
+    """Place runs of the T side by side along x, each with its balls; returns the joint scene and its motion.
 
     every: frames of a run per frame of the animation.
     """
@@ -66,7 +66,7 @@ def combine_strike_runs(
 
 
 def combine_with_bee(scene: BeeLandingScene, run: ControllerRun, *, every: int = 1) -> tuple[Scene, Animation]:
-    """The first lap of a run with the bee on its flight; every: as for `takes`."""
+    """Join the first loop of a run with the bee on its path; every: as for `combine_strike_runs`."""
     frames = slice(0, len(scene.bee_path), require_integer(every, "every"))
     flower = _build_body_part(scene.scene, np.asarray(run.animation.positions, dtype=np.float64)[frames], np.zeros(3))
     bee = _build_ball_part(scene.bee_path[frames], np.zeros(3), BEE_DRAW_SCALE * BEE_RADIUS, BEE_COLOR)
@@ -85,9 +85,9 @@ def _build_body_part(body_scene: Scene, positions: Array, offset: Array) -> _Com
 def _build_ball_part(
     path: Array, offset: Array, radius: float, color: tuple[float, float, float], string_length: float = 0.0
 ) -> _CompositePart:
-    """A rigid ball that goes along `path` (frames, 3): tets from its middle to points spread evenly on it.
+    """A rigid ball along `path` (frames, 3): tets from its centre to points on the sphere.
 
-    string [m]: the length of what it hangs on, turning with it; none when 0.
+    string_length [m]: length of a string that rotates with it; 0 for none.
     """
     shape, faces = build_sphere(radius)
     # the middle comes first and sees its triangle from inside: volumes are positive
@@ -109,7 +109,7 @@ def _build_ball_part(
 
 
 def build_sphere(radius: float) -> tuple[Array, IndexArray]:
-    """Points spread evenly and the middle (k + 1, 3), and triangles that face outwards."""
+    """Evenly distributed points and the centre (k + 1, 3), and outward triangles."""
     i = np.arange(BALL_POINTS) + 0.5
     turn, height = np.pi * (1 + np.sqrt(5)) * i, 1 - 2 * i / BALL_POINTS
     wide = np.sqrt(1 - height**2)
@@ -121,7 +121,7 @@ def build_sphere(radius: float) -> tuple[Array, IndexArray]:
 
 
 def _build_string(length: float) -> tuple[Array, IndexArray]:
-    """A thin prism from the middle of a ball upwards: (6, 3) and its triangles; nothing when it has no length."""
+    """A thin vertical prism above the centre of a ball: (6, 3) and its triangles; empty for length 0."""
     # of a string [m]
     string_radius = 0.015
     if not length:
@@ -133,7 +133,7 @@ def _build_string(length: float) -> tuple[Array, IndexArray]:
 
 
 def _rotate_with_string(shape: Array, path: Array, string_length: float) -> Array:
-    """Points of a ball (frames, k, 3) along its path, turned about the hook when it hangs on a string."""
+    """Points (frames, k, 3) of a ball along its path, rotated about the hook when it hangs on a string."""
     if not string_length:
         return shape + path[:, None]
     hook = path[0] + [0, 0, string_length]
@@ -159,7 +159,7 @@ def _join_parts(body_scene: Scene, parts: Sequence[_CompositePart], fps: float) 
 
 
 def _join_skins(skins: Sequence[Skin], vertex_offsets: IndexArray, tet_counts: Sequence[int]) -> Skin:
-    """One skin of many, embedded in the joined mesh."""
+    """Join skins into one, embedded in the joined mesh."""
     own, tet = np.cumsum([0, *(len(skin.mesh.vertices) for skin in skins)]), np.cumsum([0, *tet_counts])
     inside = [skin.embedding for skin in skins if skin.embedding is not None]
     embedding = Embedding(

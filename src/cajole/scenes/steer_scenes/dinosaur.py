@@ -1,4 +1,4 @@
-"""A creature rooted at its feet that turns its head down to one side; only where it ends counts."""
+"""A creature with fixed feet that turns its head to one side; only its final pose counts."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from cajole.scenes.steer_scenes.steer_scene import KeyframedForce, RandomPushSam
 STEP_COUNT, DT = 181, 1 / 60
 # of the basis: directions of the motion itself, and modes beside them, in which a push may lead away from it
 MOTION_BASIS_SIZE, ADDED_MODES = 12, 18
-# seconds; strengths of head aside, head down, tail aside: a look to the left, then round to the right and down
-FORCE_KEYS = (
-    (0.0, 0.0, 0.0, 0.0),
-    (0.5, 1.0, 0.0, 0.6),
-    (1.1, 0.6, 0.0, 1.0),
-    (1.8, -1.0, 0.5, -0.4),
-    (2.5, -1.2, 1.0, -1.0),
-    (3.1, -1.0, 1.0, -0.8),
-)
 # what strength one is, in body weights
 HEAD_SIDE_LOAD, HEAD_DOWN_LOAD, TAIL_SIDE_LOAD = 0.12, 0.16, 0.16
 
 
 @dataclass(frozen=True, eq=False)
 class RootedDinosaurScene(SteerScene):
-    """The creature, what moves it, and its motion as a reference of 181 steps and 30 coordinates."""
+    """The creature, its forces, and its reference motion of 181 steps and 30 coordinates."""
 
     steer_options: ClassVar[Mapping[str, Any]] = {"tracking": 0.0, "final": 1.0, "effort": 1.0}
 
     def sample_push(self, seed: int, *, strength: float = 0.6) -> Push:
-        """On the head or the neck within the first third, 0.25 s long; strength in body weights."""
+        """Random push on head or neck within the first third, 0.25 s long; strength in body weights."""
         where = np.concatenate([self.scene.parts["head"], self.scene.parts["neck"]])
         return RandomPushSampler(self.body, where, (0.0, STEP_COUNT * DT / 3), strength, 0.25).sample(seed)
 
     def compute_miss_distance(self, run: ControllerRun) -> float:
-        """How far the head ends from where it should [m], on average over its vertices."""
+        """Mean distance [m] of the head's vertices from their target at the end."""
         head, model = self.scene.parts["head"], self.reference.model
         off = model.lift(run.states[-1] - self.reference.states[-1]) - model.lift(np.zeros(model.size))
         return float(np.linalg.norm(off[head], axis=1).mean())
 
 
 def build_rooted_scene(*, tets: int | None = None, progress: ProgressCallback | None = None) -> RootedDinosaurScene:
-    """The large dinosaur, n = 3 x 16,925; tets: a coarser or finer cage. The first call simulates it, some minutes."""
+    """Load the large dinosaur, n = 3 x 16,925 (tets: another resolution); the first call takes some minutes."""
+    # seconds; strengths of head aside, head down, tail aside: a look to the left, then round to the right and down
+    force_keys = (
+        (0.0, 0.0, 0.0, 0.0),
+        (0.5, 1.0, 0.0, 0.6),
+        (1.1, 0.6, 0.0, 1.0),
+        (1.8, -1.0, 0.5, -0.4),
+        (2.5, -1.2, 1.0, -1.0),
+        (3.1, -1.0, 1.0, -0.8),
+    )
     made = scene("dinosaur-large", tets=tets, progress=progress)
     body = made.body()
     head, tail = made.parts["head"], made.parts["tail"]
@@ -62,7 +62,7 @@ def build_rooted_scene(*, tets: int | None = None, progress: ProgressCallback | 
         body.distribute_force(head, (0, 0, -HEAD_DOWN_LOAD)),
         body.distribute_force(tail, (0, TAIL_SIDE_LOAD, 0)),
     )
-    table = np.array(FORCE_KEYS)
+    table = np.array(force_keys)
     script = KeyframedForce(np.array(loads), table[:, 0], table[:, 1:])
     centre = simulate_with_cache(body, script, STEP_COUNT + 1, DT, integrator="bdf2", progress=progress)
     u = flatten_to_columns(centre.positions - body.vertices)

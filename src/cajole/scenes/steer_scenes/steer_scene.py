@@ -1,4 +1,4 @@
-"""What the scenes for `steer` share: what they are, scripted forces, films and bases from the cache, random pushes."""
+"""Base class of the scenes for `steer`: keyframed forces, cached motions and bases, random pushes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from cajole.progress import ProgressCallback, report_progress
 from cajole.scenes.builtin import Scene
 from cajole.storage import hash_content, load_or_compute
 
-CACHE_KIND = "motions"
 # Raised when motions or bases are made in another way, so that older ones are not read back.
 CACHE_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
 class KeyframedForce:
-    """A force of a few patterns (k, n, 3) [N], each with its strength (m, k) at times (m,) [s] and smooth between.
+    """Sum of force patterns (k, n, 3) [N] with strengths (m, k) interpolated smoothly between times (m,) [s].
 
-    Called with a time it gives (n, 3) [N], as `simulate` takes it; before and after its times it keeps the ends.
+    A call with a time returns (n, 3) [N], as `simulate` expects; outside its times it is constant.
     """
 
     patterns: Array
@@ -51,9 +50,9 @@ class KeyframedForce:
 
 @dataclass(frozen=True, eq=False)
 class SteerScene:
-    """A motion in which something must happen: who moves, the forces that move it, and the reference to keep to.
+    """A motion with a target event: body, the forces that drive it, and the reference to follow.
 
-    dials: those of `steer` that suit the scene.
+    steer_options: options of `steer` for the scene.
     """
 
     steer_options: ClassVar[Mapping[str, Any]]
@@ -64,7 +63,7 @@ class SteerScene:
     reference: Reference
 
     def create_controller(self, **options: Any) -> Controller:
-        """`steer` with the dials that suit this scene; others override them."""
+        """Run `steer` with the options of this scene; others override them."""
         return steer(self.reference, **{**self.steer_options, **options})
 
 
@@ -77,7 +76,7 @@ def simulate_with_cache(
     integrator: str = "newmark",
     progress: ProgressCallback | None,
 ) -> Animation:
-    """`simulate` under a script, kept in the cache."""
+    """Run `simulate` with a keyframed force, or load its result from the cache."""
     key = hash_content(CACHE_VERSION, body.compute_content_hash(), force.content(), frames, dt, integrator)
 
     def compute_motion() -> dict[str, Array]:
@@ -97,7 +96,7 @@ def load_sampled_basis(
     runs: int,
     progress: ProgressCallback | None,
 ) -> Array:
-    """The basis (3n, size) of a motion and of disturbed runs around it, kept in the cache."""
+    """Basis (3n, size) of a motion and of disturbed runs around it, cached."""
     key = hash_content(
         CACHE_VERSION,
         "basis",
@@ -121,15 +120,16 @@ def load_sampled_basis(
 def load_or_compute_arrays(
     key: str, compute: Callable[[], Mapping[str, Array]], progress: ProgressCallback | None
 ) -> Mapping[str, Array]:
-    """What `make` makes, from the cache when it is there."""
-    stored = load_or_compute(CACHE_KIND, key, compute)
+    """Load arrays from the cache, or compute and store them."""
+    cache_kind = "motions"
+    stored = load_or_compute(cache_kind, key, compute)
     report_progress(progress, 1.0, "ready")
     return stored
 
 
 @dataclass(frozen=True, eq=False)
 class RandomPushSampler:
-    """Random pushes: one of `vertices`, a time between `times` [s], any direction.
+    """Random pushes on one of `vertices` at a random time in `start_times` [s] in a random direction.
 
     strength [body weights] for `duration` [s].
     """
@@ -141,7 +141,7 @@ class RandomPushSampler:
     duration: float
 
     def sample(self, seed: int) -> Push:
-        """The same push for the same seed."""
+        """Sample the push of a seed."""
         random = np.random.default_rng(require_integer(seed, "seed", minimum=0))
         direction = random.standard_normal(3)
         force = self.strength * self.body.weight * direction / np.linalg.norm(direction)

@@ -1,4 +1,4 @@
-"""The T that must hit two hanging balls: its arms swing round, wider every time, until both ends strike at once."""
+"""A T whose arms swing with growing amplitude until both ends hit two hanging balls at the same time."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from cajole.scenes.steer_scenes.steer_scene import (
 )
 
 STEP_COUNT, DT, BASIS_SIZE = 501, 0.01, 24
-# disturbed runs that the basis is taken from
-DISTURBED_RUNS = 12
 # The couple on the arms turns them in step with their own swing [Hz], growing up to its end [s], then lets go.
 DRIVE_FREQUENCY, DRIVE_DURATION = 1.40, 4.3
 # what the couple pulls each end with at most, and the nod that goes with it [weights]
@@ -40,16 +38,17 @@ BALL_RADIUS, STRIKE_DEPTH, STRING_LENGTH = 0.16, 0.05, 1.4
 
 @dataclass(frozen=True, eq=False)
 class PendulumBall:
-    """A ball (centre (3,) [m]) on a string of STRING metres; ends: the vertices that shall strike it at `frame`."""
+    """A ball (centre (3,) [m]) on a string; ends: the vertices that must hit it at `strike_frame`."""
 
     centre: Array
     striking_vertices: IndexArray
     strike_frame: int
 
     def simulate(self, positions: Array, velocities: Array) -> Array:
-        """Its centre (frames, 3) while an end moves: positions (frames, e, 3) [m], velocities [m/s], one frame each DT.
+        """Centre (frames, 3) of a rigid pendulum while an arm end moves: positions (frames, e, 3) [m], velocities
+        [m/s].
 
-        A rigid pendulum; struck, it takes over the speed along the line of impact and bounces off.
+        On impact the ball takes over the velocity along the line of impact with restitution.
         """
         # share of the speed of impact that a ball bounces off with
         restitution = 0.6
@@ -69,14 +68,14 @@ class PendulumBall:
 
 
 def _project_on_string(hook: Array, x: Array, v: Array) -> tuple[Array, Array]:
-    """Back on the string: position and velocity without their part along it."""
+    """Project position and velocity onto the pendulum's sphere."""
     along = (x - hook) / np.linalg.norm(x - hook)
     return hook + STRING_LENGTH * along, v - (v @ along) * along
 
 
 @dataclass(frozen=True, eq=False)
 class StrikeScene(SteerScene):
-    """The T, what moves it, its full motion, that motion as a reference of 501 steps and 24 coordinates, two balls."""
+    """The T, its forces, its full motion, the reference of 501 steps and 24 coordinates, and two balls."""
 
     steer_options: ClassVar[Mapping[str, Any]] = {"tracking": 1.0, "effort": 1e-2}
 
@@ -84,24 +83,24 @@ class StrikeScene(SteerScene):
     balls: tuple[PendulumBall, PendulumBall]
 
     def sample_push(self, seed: int, *, strength: float = 1.0) -> Push:
-        """Anywhere on the upper half, from 0.5 to 3.5 s on, 0.2 s long; strength in body weights."""
+        """Random push on the upper half, from 0.5 to 3.5 s, 0.2 s long; strength in body weights."""
         where = np.flatnonzero(self.body.vertices[:, 2] > 1.5)
         return RandomPushSampler(self.body, where, (0.5, 3.5), strength, 0.2).sample(seed)
 
     def compute_miss_distances(self, run: ControllerRun) -> tuple[float, float]:
-        """How far each end stays off the surface of its ball while it should strike [m]; 0 when it does."""
+        """Least distance [m] of each end from the surface of its ball in the strike window; 0 for a hit."""
         gaps = [self._compute_gaps(run, ball)[_get_strike_window(ball)].min() for ball in self.balls]
         return max(float(gaps[0]), 0.0), max(float(gaps[1]), 0.0)
 
     def has_reached_target(self, run: ControllerRun) -> bool:
-        """Whether both ends strike their balls in time, and not before."""
+        """True if both ends hit their balls in the strike window and not before."""
         too_soon = any(
             self._compute_gaps(run, ball)[: _get_strike_window(ball).start].min() <= 0.0 for ball in self.balls
         )
         return max(self.compute_miss_distances(run)) == 0.0 and not too_soon
 
     def compute_ball_paths(self, run: ControllerRun) -> Array:
-        """Where the balls are (frames, 2, 3) [m] as a run strikes them, or not."""
+        """Paths (frames, 2, 3) [m] of the balls in a run."""
         return np.stack([ball.simulate(*self._compute_arm_end_motion(run, ball)) for ball in self.balls], axis=1)
 
     def _compute_gaps(self, run: ControllerRun, ball: PendulumBall) -> Array:
@@ -119,18 +118,20 @@ class StrikeScene(SteerScene):
 
 
 def build_strike_scene(*, progress: ProgressCallback | None = None) -> StrikeScene:
-    """The T of n = 3 x 365 and its two balls. The first call simulates it, half a minute; then it is in the cache."""
+    """Load the T of n = 3 x 365 and its two balls; the first call simulates it for half a minute."""
+    # disturbed runs that the basis is taken from
+    disturbed_runs = 12
     made = scene("strike", progress=progress)
     body = made.body()
     script = _build_drive_force(body)
     centre = simulate_with_cache(body, script, STEP_COUNT + 1, DT, progress=progress)
-    model = reduce(body, load_sampled_basis(body, centre, script, BASIS_SIZE, runs=DISTURBED_RUNS, progress=progress))
+    model = reduce(body, load_sampled_basis(body, centre, script, BASIS_SIZE, runs=disturbed_runs, progress=progress))
     balls = tuple(_place_ball(body, centre, side) for side in (1, -1))
     return StrikeScene(made, body, script, referred(model, centre), centre, (balls[0], balls[1]))
 
 
 def _build_drive_force(body: BodySolid) -> KeyframedForce:
-    """A couple on the two ends in the beat of their swing, and a nod along the arms."""
+    """A couple on the two ends at their swing frequency, and a nod along the arms."""
     right, left = (_find_arm_end(body, side) for side in (1, -1))
     couple = body.distribute_force(right, (0, COUPLE_LOAD, 0)) - body.distribute_force(left, (0, COUPLE_LOAD, 0))
     nod = body.distribute_force(np.concatenate([right, left]), (NOD_LOAD, 0, 0))
@@ -149,7 +150,7 @@ def _find_arm_end(body: BodySolid, side: int) -> IndexArray:
 
 
 def _place_ball(body: BodySolid, motion: Animation, side: int) -> PendulumBall:
-    """A ball before the foremost vertex of an end at its widest swing, on its way."""
+    """Place a ball in front of the foremost vertex of an end at its widest swing."""
     ends, first = _find_arm_end(body, side), round(STRIKE_SEARCH_START / DT)
     ahead = side * (motion.positions[first:, ends, 1] - body.vertices[ends, 1])
     frame = first + int(ahead.mean(axis=1).argmax())
