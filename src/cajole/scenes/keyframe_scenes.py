@@ -62,7 +62,9 @@ class KeyframeScene:
         key = hash_content(
             CACHE_VERSION, "basis", self.body.compute_content_hash(), poses, np.array([tangents, self.modes])
         )
-        return _load_or_compute_poses(key, lambda _: _compute_basis(self.body, poses, tangents, self.modes), 1, None)[0]
+        return np.asarray(
+            _load_or_compute_poses(key, lambda _: _compute_basis(self.body, poses, tangents, self.modes), 1, None)[0]
+        )
 
 
 def _compute_basis(body: BodySolid, poses: Array, tangents: int, modes: int) -> Array:
@@ -126,7 +128,7 @@ def _build_balanced_load(body: BodySolid, profile: Array) -> Array:
     load[:, 1] = body.vertex_masses * profile
     rigid = body.compute_rigid_body_modes()
     load -= (body.mass @ (rigid @ (rigid.T @ load.ravel()))).reshape(-1, 3)
-    return load * (body.weight / np.abs(load).sum())
+    return np.asarray(load * (body.weight / np.abs(load).sum()))
 
 
 def build_dinosaur_step_scene(

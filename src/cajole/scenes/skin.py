@@ -90,7 +90,7 @@ def _mask_nondegenerate_triangles(points: Array, triangles: IndexArray) -> NDArr
     longest = np.max(
         [np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0
     )
-    return twice > degenerate_aspect * longest**2
+    return np.asarray(twice > degenerate_aspect * longest**2)
 
 
 def require_skin_inside_cage(definition: SceneDefinition, labels: IndexArray, embedding: Embedding) -> None:

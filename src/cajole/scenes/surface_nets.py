@@ -56,7 +56,7 @@ def _trim_bounds(shape: ImplicitShape) -> Array:
     near = nodes[shape.distance(nodes) < np.sqrt(3) * cell]
     if len(near) == 0:
         return shape.bounds
-    return np.clip([near.min(axis=0) - cell, near.max(axis=0) + cell], *shape.bounds)
+    return np.asarray(np.clip([near.min(axis=0) - cell, near.max(axis=0) + cell], *shape.bounds))
 
 
 def smooth_on_surface(shape: ImplicitShape, points: Array, quads: IndexArray, max_step: float) -> Array:

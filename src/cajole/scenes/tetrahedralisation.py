@@ -39,7 +39,7 @@ def label_face_components(tets: IndexArray) -> IndexArray:
     order, same = _match_faces(np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1))
     one, two = owners[order[:-1]][same], owners[order[1:]][same]
     graph = coo_matrix((np.ones(len(one)), (one, two)), shape=(len(tets), len(tets)))
-    return connected_components(graph, directed=False)[1]
+    return np.asarray(connected_components(graph, directed=False)[1])
 
 
 def count_misoriented_faces(tets: IndexArray) -> int:
@@ -178,7 +178,7 @@ def compute_angle_margins(x: Array, tets: IndexArray, low: float, high: float) -
 def compute_mean_ratios(vertices: Array, tets: IndexArray) -> Array:
     """Mean ratio (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
     edges = vertices[tets[:, TET_EDGES[:, 0]]] - vertices[tets[:, TET_EDGES[:, 1]]]
-    return 12 * np.cbrt(3 * compute_signed_volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))
+    return np.asarray(12 * np.cbrt(3 * compute_signed_volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2)))
 
 
 # snapping distances, tried in this order: the first gives the better shapes, the second has the larger safety

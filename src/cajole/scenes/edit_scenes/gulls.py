@@ -34,7 +34,7 @@ class GullFlock:
 
     def compute_gaps(self, points: Array, frame: int) -> Array:
         """Distances (k, n) [m] of points (n, 3) from the collision sphere of each bird in a frame; negative inside."""
-        return np.linalg.norm(points[None] - self.centres[frame][:, None], axis=2) - COLLISION_RADIUS
+        return np.asarray(np.linalg.norm(points[None] - self.centres[frame][:, None], axis=2) - COLLISION_RADIUS)
 
 
 def compute_parabolic_path(

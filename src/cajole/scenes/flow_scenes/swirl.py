@@ -36,7 +36,7 @@ class SwirlScene(FlowScene):
         """Initial disc of smoke (cells, cells) with a soft edge."""
         middle = self.flow.cell_size * (np.arange(self.flow.columns) + 0.5)
         away = np.hypot(middle[:, None] - SMOKE_CENTRE[0], middle - SMOKE_CENTRE[1])
-        return np.clip((SMOKE_RADIUS - away) / (0.25 * SMOKE_RADIUS), 0.0, 1.0)
+        return np.asarray(np.clip((SMOKE_RADIUS - away) / (0.25 * SMOKE_RADIUS), 0.0, 1.0))
 
     def _build_kick(self, frame: int, particle: int, direction: tuple[float, float], strength: float) -> Gust:
         x, y = self.shot.particles[frame, particle].tolist()

@@ -121,7 +121,9 @@ def _build_bloom_load(body: BodySolid, flower: Scene) -> Array:
     bloom_loads = (0.8, 0.2)
     names = [(f"{bloom.name}", f"{bloom.name} disc", f"{bloom.name} calyx") for bloom in BLOOMS]
     parts = [np.concatenate([flower.parts[name] for name in each if name in flower.parts]) for each in names]
-    return np.sum([body.distribute_force(part, (pull, 0, 0)) for part, pull in zip(parts, bloom_loads)], axis=0)
+    return np.asarray(
+        np.sum([body.distribute_force(part, (pull, 0, 0)) for part, pull in zip(parts, bloom_loads)], axis=0)
+    )
 
 
 def _compute_bee_path(landing_path: Array) -> Array:
