@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.body.rayleigh import stretch_rayleigh_damping
-from cajole.direct import Push, Reference, Wind
+from cajole.direct import Push, Wind
 from cajole.direct.steering.controller import ControllerRun
 from cajole.direct.steering.reference import simulate_reference
 from cajole.progress import ProgressCallback
@@ -102,7 +102,9 @@ def build_bee_landing_scene(*, tets: int | None = None, progress: ProgressCallba
     )
     model = reduce(body, load_sampled_basis(body, film, script, BASIS_SIZE, runs=DISTURBED_RUNS, progress=progress))
     wind = Wind(strength=0.8, pace=0.5, seed=4)
-    W = model.project_force_over_time(script, STEP_COUNT + 1, DT)[1:] + wind.compute_reduced_force(model, DT, 1, STEP_COUNT)
+    W = model.project_force_over_time(script, STEP_COUNT + 1, DT)[1:] + wind.compute_reduced_force(
+        model, DT, 1, STEP_COUNT
+    )
     still = np.zeros(model.size)
     reference = simulate_reference(model, model.compute_predictor(still, still, DT), W, DT, (still, still), loop=True)
     # the vertex in the middle of the main bloom's face
