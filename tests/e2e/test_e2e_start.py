@@ -12,7 +12,7 @@ from studio_process import StudioProcess
 from cajole.animation import Animation
 from cajole.studio.mode_registry import list_scene_cards
 
-COMMANDS = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src" / "core" / "command-table.ts"
+PAGE = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src"
 # All keys that the studio is promised to have, as the sheet writes them.
 KEYS = {
     *"15VGBPMFKCRIXYZHTWNJA\\?[],.←→↑↓⏎",
@@ -121,11 +121,12 @@ def test_help_and_palette(starting: StudioPage) -> None:
 
 
 def test_every_command_by_the_keyboard(starting: StudioPage, sway_file: Path) -> None:
-    """What the table of commands names is offered by the palette in one mode at least."""
+    """The palette offers every command of the table, and of the modes that a solid has, in at least one mode."""
     page = starting
     page.bring(sway_file)
+    modes = ("edit", "keyframe", "steer")
     found = set()
-    for number, mode in enumerate(("edit", "keyframe", "steer"), 1):
+    for number, mode in enumerate(modes, 1):
         page.key(str(number))
         page.wait("(mode) => cajole.app.state.mode === mode", mode)
         page.key("Control+k")
@@ -133,10 +134,11 @@ def test_every_command_by_the_keyboard(starting: StudioPage, sway_file: Path) ->
         found |= set(page.ask("() => [...document.querySelectorAll('.palette-row')].map((row) => row.id.slice(8))"))
         page.key("Escape")
         page.wait("() => document.querySelector('dialog') === null")
-    source = COMMANDS.read_text(encoding="utf-8")
-    table = source[source.index("export const COMMANDS") : source.index("export const GESTURE_HELP")]
-    names = set(re.findall(r'\bid: "([\w.]+)"', table))
-    names |= {f"{kind.lower()}.{name}" for kind, name in re.findall(r'create(Tool|Mode)Command\("(\w+)"', table)}
+    files = [PAGE / "core" / "command-table.ts", *(PAGE / "modes" / mode / "index.ts" for mode in modes)]
+    source = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    names = set(re.findall(r'\bid: "([\w.]+)"', source))
+    names |= {f"tool.{name}" for name in re.findall(r'createToolCommand\("(\w+)"', source)}
+    names |= {f"mode.{folder.parent.name}" for folder in PAGE.glob("modes/*/index.ts")}
     assert len(names) > 50
     # Escape has a key only, and the palette does not offer itself
     assert names - found == {"escape", "palette"}

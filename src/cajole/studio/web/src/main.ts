@@ -22,7 +22,7 @@ import { createPanel } from "./modes/panel";
 import * as modes from "./modes/registry";
 import { createPlotDrawer } from "./plots/plots";
 import { createTimeline } from "./timeline/timeline";
-import { createViewport } from "./view/viewport";
+import { Viewport } from "./view/viewport";
 
 function main(): void {
   registerModes(Object.values(modes));
@@ -35,11 +35,7 @@ function main(): void {
   const time = createTimeline(app);
   window.cajole!.timeline = time.hook;
   const frame = createShell(app, {
-    view: createViewport(app),
-    timeline: time,
-    plots: createPlotDrawer(app),
-    panel: createPanel(app),
-    corner,
+    view: new Viewport(app), timeline: time, plots: createPlotDrawer(app), panel: createPanel(app), corner,
   });
   document.body.append(begin.element, frame.element);
   installUpload(app, () => begin.mode);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Box, computeCoverage, choosePlacement } from "../src/ui/card-placement";
+import { type Box, computeCoverage, choosePlacement } from "../src/ui/onboarding";
 
 const at = (left: number, top: number): Box => ({ left, top, width: 100, height: 50 });
 const spots = [
@@ -8,24 +8,24 @@ const spots = [
   { x: 350, y: 20, weight: 0.4 },
 ];
 
-test("a card covers the spots under it and a little around it", () => {
+test("a card covers the points below it and within its margin", () => {
   assert.equal(computeCoverage(at(0, 0), spots, []), 1);
   assert.equal(computeCoverage(at(54, 0), spots, []), 1);
   assert.equal(computeCoverage(at(60, 0), spots, []), 0);
 });
 
-test("the place that covers least is taken, the first of equally good ones", () => {
+test("the placement with the least coverage is chosen, the first among equals", () => {
   const places = [at(0, 0), at(300, 0), at(0, 200), at(300, 200)];
   assert.equal(choosePlacement(places, null, spots, []), places[2]);
   assert.equal(choosePlacement(places.slice(0, 2), null, spots, []), places[1]);
 });
 
-test("to lie over another overlay is worse than over the body", () => {
+test("covering another overlay costs more than covering the body", () => {
   const places = [at(0, 0), at(0, 200)];
   assert.equal(choosePlacement(places, null, spots, [at(20, 210)]), places[0]);
 });
 
-test("a card stays where it is unless another place is much better", () => {
+test("a card moves only to a much better placement", () => {
   const places = [at(0, 200)];
   const now = at(300, 200);
   assert.equal(choosePlacement(places, now, spots, []), now);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Connection, RequestError } from "../src/core/connection";
 
-/** A socket that the test holds the other end of. */
+/** A socket whose other end is the test. */
 class Socket {
   static OPEN = 1;
   static made: Socket[] = [];
@@ -40,7 +40,7 @@ globalThis.fetch = ((path: string) => {
 }) as typeof fetch;
 
 const paint = (): void => frames.splice(0).forEach((does) => does());
-/** Waits for a status, however many turns of the event loop it takes. */
+/** Wait for a status. */
 async function until(wire: Connection, at: string): Promise<void> {
   while (wire.status.at !== at) await new Promise((resolve) => setTimeout(resolve));
 }
@@ -54,34 +54,35 @@ async function connected(): Promise<{ wire: Connection; socket: Socket }> {
   return { wire, socket };
 }
 
-test("hello comes first, and welcome makes the connection", async () => {
+test("the first message is hello, and welcome connects", async () => {
   const { wire, socket } = await connected();
   assert.deepEqual(socket.said, [{ v: 1, do: "hello", proto: 1 }]);
   assert.equal(wire.status.at, "connected");
 });
 
-test("each question gets its own answer, each error its words", async () => {
+test("each request gets its own answer or error", async () => {
   const { wire, socket } = await connected();
   const one = wire.request("catalogue");
-  const two = wire.request("pin", { nodes: [3] });
+  const two = wire.request("pin", { nodes: [3], frame: 0 });
   const [first, second] = socket.said.slice(1) as { id: number }[];
   socket.hear({ is: "error", id: second!.id, code: "input", text: "vertex 3 is fixed", remedy: "choose another" });
   socket.hear({ is: "done", id: first!.id, catalogue: 1 });
-  assert.equal((await one)["catalogue"], 1);
+  assert.equal((await one).catalogue, 1);
   await assert.rejects(
     two,
     (failure: RequestError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another",
   );
 });
 
-test("of a stream only the newest is said, once a picture, and before the next question", async () => {
+test("a stream sends its newest value once per animation frame, and before the next request", async () => {
   const { wire, socket } = await connected();
-  wire.stream("drag.move", { seq: 1 });
-  wire.stream("drag.move", { seq: 2 });
+  const move = (seq: number): void => wire.stream("drag.move", { gesture: 1, seq, delta: [0, 0, 0] });
+  move(1);
+  move(2);
   assert.equal(socket.said.length, 1);
   paint();
-  assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", seq: 2 }]);
-  wire.stream("drag.move", { seq: 3 });
+  assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", gesture: 1, seq: 2, delta: [0, 0, 0] }]);
+  move(3);
   const commit = wire.request("drag.commit", { gesture: 1 });
   assert.deepEqual(
     socket.said.slice(2).map((each) => each["do"]),
@@ -93,7 +94,7 @@ test("of a stream only the newest is said, once a picture, and before the next q
   await commit;
 });
 
-test("a full socket holds streams back until it has emptied", async () => {
+test("streams pause while the socket buffer is full", async () => {
   const { wire, socket } = await connected();
   socket.bufferedAmount = 1e6;
   wire.stream("frame", { frame: 1 });
@@ -105,7 +106,7 @@ test("a full socket holds streams back until it has emptied", async () => {
   assert.deepEqual(socket.said[1], { v: 1, do: "frame", frame: 2 });
 });
 
-test("now frames are acknowledged after they were heard", async () => {
+test("live frames are acknowledged after the listeners have run", async () => {
   const { wire, socket } = await connected();
   const order: string[] = [];
   wire.onBinary.on(() => order.push(`heard, ${socket.said.length} said`));
@@ -116,7 +117,7 @@ test("now frames are acknowledged after they were heard", async () => {
   assert.deepEqual(socket.said.at(-1), { v: 1, do: "ack", seq: 5 });
 });
 
-test("a lost socket fails what waits, and is tried again; another token is told apart", async () => {
+test("a lost socket rejects pending requests and reconnects; a refused token does not", async () => {
   const { wire, socket } = await connected();
   const asked = wire.request("undo");
   reach = false;

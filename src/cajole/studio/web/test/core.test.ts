@@ -23,7 +23,7 @@ const press = (key: string, more: object = {}): Parameters<typeof readKey>[0] =>
   ...more,
 });
 
-test("a signal tells all, in order, and stops when asked", () => {
+test("a signal calls its listeners in order until they unsubscribe", () => {
   const told: string[] = [];
   const bell = createSignal<number>();
   const off = bell.on((value) => told.push(`a${value}`));
@@ -34,7 +34,7 @@ test("a signal tells all, in order, and stops when asked", () => {
   assert.deepEqual(told, ["a1", "b1", "b2"]);
 });
 
-test("keys are read as the table writes them", () => {
+test("key names are read as the command table writes them", () => {
   assert.equal(readKey(press("Z", { ctrlKey: true, shiftKey: true })), "Ctrl+Shift+z");
   assert.equal(readKey(press("?", { shiftKey: true })), "?");
   assert.equal(readKey(press("ArrowLeft", { shiftKey: true })), "Shift+ArrowLeft");
@@ -44,7 +44,7 @@ test("keys are read as the table writes them", () => {
   assert.equal(formatKey(" "), "Space");
 });
 
-test("names of commands are unique, and no key means two things in one mode", () => {
+test("command ids are unique, and shortcuts are unique in each mode", () => {
   assert.equal(new Set(getCommands().map((each) => each.id)).size, getCommands().length);
   for (const { name: mode } of getModes()) {
     const keys = getCommands().filter((each) => !each.modes || each.modes.includes(mode)).flatMap((each) => each.keys ?? []);
@@ -61,7 +61,7 @@ test("names of commands are unique, and no key means two things in one mode", ()
   );
 });
 
-test("the sheet lists every command with a key, once, in its mode", () => {
+test("the help dialog lists every command with a shortcut once, in its modes", () => {
   const all = getHelpLines("all", "");
   const titles = all.map((line) => `${line.group} ${line.title}`);
   assert.equal(new Set(titles).size, titles.length);
@@ -80,7 +80,7 @@ test("the sheet lists every command with a key, once, in its mode", () => {
   assert.ok(createGestureHelp().every((each) => all.some((line) => line.title === each.title)));
 });
 
-test("the palette finds by parts of words, heads of words first", () => {
+test("the palette matches parts of words and prefers the starts of words", () => {
   assert.equal(scoreMatch("Frame all", "zoo"), null);
   assert.ok(scoreMatch("Frame all", "fr")! < scoreMatch("Previous frame", "fr")!);
   assert.ok(scoreMatch("Frame all", "ram")! > scoreMatch("Frame all", "all")!);
@@ -91,7 +91,7 @@ test("the palette finds by parts of words, heads of words first", () => {
   );
 });
 
-test("the playhead goes by the clock, around the loop, and stops at the end without one", () => {
+test("the playhead follows the clock, wraps in a loop, and stops at the end without one", () => {
   assert.equal(advancePlayhead(10, 0.5, 60, [0, 99], true, 100), 40);
   assert.equal(advancePlayhead(90, 0.5, 60, [0, 99], true, 100), 20);
   assert.equal(advancePlayhead(5, 0.1, 60, [20, 40], true, 100), 20);
@@ -100,7 +100,7 @@ test("the playhead goes by the clock, around the loop, and stops at the end with
   assert.equal(advancePlayhead(0, 0.25, 24, [0, 99], false, 100), 6);
 });
 
-test("markers are visited in order from where one is", () => {
+test("adjacent markers are found in both directions", () => {
   const marker = (frame: number): object => ({ frame });
   const state = { lanes: [{ markers: [marker(34), marker(172)] }, { markers: [marker(96)] }] } as unknown as ProjectState;
   assert.equal(findAdjacentMarker(state, 96, 1), 172);
@@ -108,7 +108,7 @@ test("markers are visited in order from where one is", () => {
   assert.equal(findAdjacentMarker(state, 172, 1), null);
 });
 
-/** A binary message as the server packs it. */
+/** A binary message in the format of the server. */
 function packed(kind: BinaryKind, frame: number, rev: number, values: number[]): ArrayBuffer {
   const data = new ArrayBuffer(32 + 4 * values.length);
   new Uint32Array(data, 0, 8).set([MAGIC, kind, 7, frame, values.length / 3, 0, rev, 0]);
@@ -116,8 +116,8 @@ function packed(kind: BinaryKind, frame: number, rev: number, values: number[]):
   return data;
 }
 
-test("binary messages are read in place, and what is not one of ours is left", () => {
-  const message = parseBinaryFrame(packed(BinaryKind.Current, 96, 3, [1, 2, 3, 4, 5, 6]))!;
+test("binary messages are parsed without copying, and others are rejected", () => {
+  const message = parseBinaryFrame(packed(BinaryKind.LiveFrame, 96, 3, [1, 2, 3, 4, 5, 6]))!;
   assert.deepEqual([message.kind, message.seq, message.frame, message.count, message.rev], [10, 7, 96, 2, 3]);
   assert.deepEqual([...readPositions(message)!], [1, 2, 3, 4, 5, 6]);
   assert.equal(parseBinaryFrame(new ArrayBuffer(16)), null);
@@ -125,7 +125,7 @@ test("binary messages are read in place, and what is not one of ours is left", (
   assert.equal(readPositions({ ...message, count: 3 }), null);
 });
 
-/** As much of an app as frames need; what was asked is in `asked`. */
+/** A fake app for frames; requests are in `asked`. */
 function fake(
   rev: number,
   frames = 100,
@@ -145,7 +145,7 @@ function fake(
   return { app, asked, say: (frame) => app.onFrame.emit(frame), state };
 }
 
-test("frames that are looked at are asked for first, then those ahead of the playhead", (t) => {
+test("accessed frames are requested first, then those ahead of the playhead", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked } = fake(1);
   const frames = new FrameCache();
@@ -159,10 +159,10 @@ test("frames that are looked at are asked for first, then those ahead of the pla
   assert.equal(asked[0]!.list.length, 32);
   frames.get("result", 50);
   t.mock.timers.runAll();
-  assert.equal(asked.length, 1, "what is on its way is not asked for again");
+  assert.equal(asked.length, 1, "a pending frame is not requested again");
 });
 
-test("a stale frame is shown until a newer one comes, and an older one never replaces it", (t) => {
+test("a stale frame is shown until a newer one arrives, and never replaced by an older one", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked, say, state } = fake(1);
   const frames = new FrameCache();
@@ -170,7 +170,7 @@ test("a stale frame is shown until a newer one comes, and an older one never rep
   app.onState.emit(app.state!);
   frames.get("result", 10);
   t.mock.timers.runAll();
-  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
+  say(parseBinaryFrame(packed(BinaryKind.ResultFrame, 10, 1, [1, 1, 1, 1, 1, 1]))!);
   assert.equal(frames.isFresh("result", 10), true);
   state.rev = 2;
   app.onState.emit(state);
@@ -178,19 +178,19 @@ test("a stale frame is shown until a newer one comes, and an older one never rep
   assert.deepEqual([...frames.get("result", 10)!], [1, 1, 1, 1, 1, 1]);
   t.mock.timers.runAll();
   assert.equal(asked.at(-1)!.list[0], 10);
-  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 2, [2, 2, 2, 2, 2, 2]))!);
-  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
+  say(parseBinaryFrame(packed(BinaryKind.ResultFrame, 10, 2, [2, 2, 2, 2, 2, 2]))!);
+  say(parseBinaryFrame(packed(BinaryKind.ResultFrame, 10, 1, [1, 1, 1, 1, 1, 1]))!);
   assert.equal(frames.get("result", 10)![0], 2);
 });
 
-test("frames leave by age once their bytes exceed the room, and all at once with their project", () => {
+test("frames are evicted by age beyond the capacity, and all with their project", () => {
   const { app, say } = fake(1);
   const frames = new FrameCache(3 * 24);
   frames.attach(app);
   app.onState.emit(app.state!);
-  for (const frame of [0, 1, 2]) say(parseBinaryFrame(packed(BinaryKind.Input, frame, 1, [0, 0, 0, 0, 0, 0]))!);
+  for (const frame of [0, 1, 2]) say(parseBinaryFrame(packed(BinaryKind.InputFrame, frame, 1, [0, 0, 0, 0, 0, 0]))!);
   frames.get("given", 0);
-  say(parseBinaryFrame(packed(BinaryKind.Input, 3, 1, [0, 0, 0, 0, 0, 0]))!);
+  say(parseBinaryFrame(packed(BinaryKind.InputFrame, 3, 1, [0, 0, 0, 0, 0, 0]))!);
   assert.deepEqual(
     [0, 1, 2, 3].map((frame) => frames.isFresh("given", frame)),
     [true, false, true, true],

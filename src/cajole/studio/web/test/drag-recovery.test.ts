@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StudioApp } from "../src/core/app";
-import type { Toast } from "../src/core/types";
+import type { CommandName, Commands, Toast } from "../src/core/types";
 import { createSignal } from "../src/core/signal";
 import { offerLostDrags } from "../src/core/drag-recovery";
 
-/** As much of a studio as a lost drag needs. */
+/** A fake studio for lost drags. */
 function fake(): { app: StudioApp; asked: [string, object][]; toasts: Toast[]; connection(at: string): void } {
   const asked: [string, object][] = [];
   const toasts: Toast[] = [];
@@ -17,7 +17,7 @@ function fake(): { app: StudioApp; asked: [string, object][]; toasts: Toast[]; c
     onUi: createSignal(),
     onState: createSignal(),
     showToast: (toast: Toast) => toasts.push(toast),
-    request(this: StudioApp, what: string, values: object) {
+    request(this: StudioApp, what: CommandName, values: Commands[CommandName]) {
       asked.push([what, values]);
       this.onRequest.emit({ name: what, values, reply: Promise.resolve({}) });
       return Promise.resolve({});
@@ -34,13 +34,13 @@ function fake(): { app: StudioApp; asked: [string, object][]; toasts: Toast[]; c
 const moved = (app: StudioApp): void =>
   app.onMoved.emit({ is: "moved", gesture: 4, seq: 1, position: [1, 2, 3], miss: 0, ms: 1, meter: null });
 
-test("a drag that was under the hand when the socket went is offered again", () => {
+test("a drag that a lost connection interrupted is offered again", () => {
   const { app, asked, toasts, connection } = fake();
   void app.request("drag.begin", { gesture: 4, nodes: [7], frame: 20 });
   moved(app);
   connection("lost");
   app.onState.emit({} as never);
-  assert.equal(toasts.length, 0, "not while it is away");
+  assert.equal(toasts.length, 0, "not while disconnected");
   connection("connected");
   app.onState.emit({} as never);
   assert.equal(toasts[0]!.title, "The last drag was not saved");
@@ -50,7 +50,7 @@ test("a drag that was under the hand when the socket went is offered again", () 
   assert.equal(toasts.length, 1, "only once");
 });
 
-test("a drag that was kept is not offered, nor one of another project", async () => {
+test("a committed drag, or one of another project, is not offered", async () => {
   const { app, toasts, connection } = fake();
   void app.request("drag.begin", { gesture: 4, nodes: [7], frame: 20 });
   moved(app);

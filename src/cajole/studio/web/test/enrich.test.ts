@@ -1,4 +1,4 @@
-/** Regions under the brush, what is made so far, and the colours that regions have. */
+/** Brush regions, computed frames, and colors of regions. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import type { ProjectState } from "../src/core/types";
 import { SurfaceModel } from "../src/view/surface-model";
 import { buildAdjacency, findWithinRadius } from "../src/view/adjacency";
 
-/** A strip of squares along x, two triangles each, one metre wide; a second strip a hair above it. */
+/** A strip of squares along x, two triangles each, one metre wide; a second strip 1 cm above it. */
 function strips(count: number): { positions: Float32Array; faces: Uint32Array<ArrayBuffer> } {
   const positions: number[] = [];
   const faces: number[] = [];
@@ -23,7 +23,7 @@ function strips(count: number): { positions: Float32Array; faces: Uint32Array<Ar
   return { positions: Float32Array.from(positions), faces: Uint32Array.from(faces) };
 }
 
-test("a brush reaches along the surface, and not what only lies near", () => {
+test("the brush spreads along the surface, not to parts that are only close in space", () => {
   const { positions, faces } = strips(4);
   const around = buildAdjacency(faces, positions.length / 3);
   const found = findWithinRadius(positions, around, [4, 6, 5], [2, 0.1, 0], 1.2);
@@ -32,7 +32,7 @@ test("a brush reaches along the surface, and not what only lies near", () => {
   assert.deepEqual(findWithinRadius(positions, around, [4, 6, 5], [2.2, 0.1, 0], 0.01), [4]);
 });
 
-test("neighbours are those that share an edge", () => {
+test("neighbors share an edge", () => {
   const { faces } = strips(1);
   const { starts, neighbors: others } = buildAdjacency(faces, 8);
   const of = (v: number): number[] => [...new Set(others.slice(starts[v], starts[v + 1]))].sort((a, b) => a - b);
@@ -41,7 +41,7 @@ test("neighbours are those that share an edge", () => {
   assert.deepEqual(of(4), [5, 6]);
 });
 
-test("vertices have the colour of their region, or the base", () => {
+test("vertices have the color of their region, or the base color", () => {
   const model = new SurfaceModel(Uint32Array.from([0, 1, 2]), 3);
   model.regions = Int32Array.from([0, -1, 1]);
   const out = model.computeRegionColors({ r: 1, g: 1, b: 1 }, (region) => ({ r: 0, g: region, b: 0 }));
@@ -49,7 +49,7 @@ test("vertices have the colour of their region, or the base", () => {
   assert.equal(getRegionColor(REGION_COLORS + 3), getRegionColor(3));
 });
 
-test("only frames that there are play", () => {
+test("only computed frames play", () => {
   const state = { frames: 30 } as ProjectState;
   assert.equal(countPlayableFrames(state), 30);
   assert.equal(countPlayableFrames({ ...state, ready: null }), 30);

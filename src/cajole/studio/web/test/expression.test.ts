@@ -18,13 +18,13 @@ test("sums, products, brackets and signs follow the usual order", () => {
   close("1.5e-4*2", "", 3e-4);
 });
 
-test("numbers are read back as the page writes them", () => {
+test("formatted numbers are parsed again", () => {
   close("16\u2009904", "", 16904);
   close("\u22120.42", "m", -0.42);
   close("3 \u00d7 2", "", 6);
 });
 
-test("units are turned into the field's own, and plain numbers are in it", () => {
+test("units are converted to the unit of the field, which plain numbers have", () => {
   close("42 cm", "m", 0.42);
   close("5mm + 1", "m", 1.005);
   close("(2 + 3)cm * 2", "m", 0.1);
@@ -35,7 +35,7 @@ test("a ratio of two lengths is a plain number", () => {
   close("3 cm * (1 m / 50 cm)", "m", 0.06);
 });
 
-test("angles, times, forces and shares have units too", () => {
+test("angles, times, forces and percentages have units", () => {
   close("180 deg", "rad", Math.PI);
   close("90°", "deg", 90);
   close("250ms", "s", 0.25);
@@ -43,7 +43,7 @@ test("angles, times, forces and shares have units too", () => {
   close("12 %", "%", 12);
 });
 
-test("what is not understood is answered with one line that says why", () => {
+test("errors are explained in one line", () => {
   const says = (text: string, unit: string, pattern: RegExp): void =>
     assert.match(evaluate(text, unit).error ?? "", pattern);
   says("", "m", /Type a number/);

@@ -1,4 +1,4 @@
-/** Flows in the page: where a press meets the box, what a frame brings along, how curves and kicks are told. */
+/** Flows: picking in the box, ghost and smoke of a frame, plots and kicks. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -22,17 +22,17 @@ const camera: ViewCamera = {
   height: 600,
 };
 
-/** A NOW frame of one vertex, with a ghost and smoke as asked. */
+/** A live frame of one vertex, with an optional ghost and smoke. */
 function now(extra: number, bytes: number): ReturnType<typeof parseBinaryFrame> {
   const floats = extra & 1 ? 6 : 3;
   const data = new ArrayBuffer(32 + 4 * floats + bytes);
-  new Uint32Array(data, 0, 8).set([MAGIC, BinaryKind.Current, 1, 0, 1, 0, 1, extra]);
+  new Uint32Array(data, 0, 8).set([MAGIC, BinaryKind.LiveFrame, 1, 0, 1, 0, 1, extra]);
   new Float32Array(data, 32, floats).set([1, 2, 3, 4, 5, 6].slice(0, floats));
   new Uint8Array(data, 32 + 4 * floats).fill(7);
   return parseBinaryFrame(data);
 }
 
-test("a frame brings a ghost, smoke, both or neither", () => {
+test("a frame contains a ghost, smoke, both or neither", () => {
   for (const [extra, bytes] of [[0, 0], [1, 0], [2, 8], [3, 8]] as const) {
     const frame = now(extra, bytes)!;
     assert.deepEqual([...readPositions(frame)!], [1, 2, 3]);
@@ -42,7 +42,7 @@ test("a frame brings a ghost, smoke, both or neither", () => {
   assert.equal(readSmoke(now(2, 0)!), null);
 });
 
-test("a press meets the box where it is seen, and not beside it", () => {
+test("a pointer ray hits the box where it is drawn, and not beside it", () => {
   for (const place of [[1, 0, 1], [200, 0, 100], [255, 0, 127]] as Vec3[]) {
     const { x, y } = projectPoint(camera, place);
     const met = intersectField(FIELD, getPixelRay(camera, x, y))!;
@@ -54,7 +54,7 @@ test("a press meets the box where it is seen, and not beside it", () => {
   }
 });
 
-test("a drag in the box pushes there, in its plane", () => {
+test("a drag in the box pushes there, in the plane of the box", () => {
   const said: [string, Record<string, unknown>][] = [];
   const app = {
     project: { weight: 0.4, size: 286, field: FIELD },
@@ -77,7 +77,7 @@ test("a drag in the box pushes there, in its plane", () => {
   assert.equal(startFlowPush(view, pixel([100, 0, 60])), null);
 });
 
-test("errors of flows are told in cells, and need no push to be seen", () => {
+test("errors of flows are in cells, and are plotted without a push", () => {
   const recent = { now: 1, times: [-1, 0], error: [0.2, 3.4], effort: [0, 0.02], pushes: [] };
   const shown = createLiveData(recent, "error", [], true);
   assert.deepEqual([shown.value, shown.unit, shown.empty], ["3.4", "cells, largest error", false]);
@@ -86,12 +86,12 @@ test("errors of flows are told in cells, and need no push to be seen", () => {
   assert.equal(createLiveData(recent, "error", []).empty, true);
 });
 
-test("forces are newtons on bodies and accelerations in flows", () => {
+test("forces are in newtons on bodies and accelerations in flows", () => {
   assert.equal(formatPush({ field: FIELD } as Project, 0.123), "0.12 m/s²");
   assert.equal(formatPush({ field: null } as Project, 12), "12 N");
 });
 
-test("kicks can be given where the scene has them", () => {
+test("kick commands are enabled up to the number of kicks of the scene", () => {
   const app = (kicks: number): App =>
     ({ state: { mode: "steer", steer: { flow: { kicks: Array(kicks).fill({ name: "F", text: "" }) } } } }) as unknown as App;
   assert.equal(findCommand("kick.3")!.getDisabledReason!(app(3)), null);

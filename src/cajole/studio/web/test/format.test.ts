@@ -10,7 +10,7 @@ test("numbers have thin spaces, a true minus, and no minus zero", () => {
   assert.equal(formatNumber(NaN), "–");
 });
 
-test("figures keep as many digits as matter", () => {
+test("numbers keep significant digits", () => {
   assert.equal(formatDigits(0.01234), "0.0123");
   assert.equal(formatDigits(12.345), "12.3");
   assert.equal(formatDigits(0.00001), "1e\u22125");
@@ -18,7 +18,7 @@ test("figures keep as many digits as matter", () => {
   assert.equal(formatExponent(0.0001), "1e\u22124");
 });
 
-test("units suit the size", () => {
+test("units suit the magnitude", () => {
   assert.equal(formatPercent(0.084), "8.4 %");
   assert.equal(formatPercent(0.12), "12 %");
   assert.equal(formatPercent(0), "0 %");
@@ -29,7 +29,7 @@ test("units suit the size", () => {
   assert.equal(formatBytes(2_340_000), "2.3 MB");
 });
 
-test("time reads as people say it", () => {
+test("times and dates are formatted for people", () => {
   assert.equal(formatTimecode(150, 60), "00:02:30");
   assert.equal(formatCount(1, "drag"), "1 drag");
   assert.equal(formatCount(3, "drag"), "3 drags");

@@ -7,7 +7,7 @@ import { getHoveredDiscNode, type HoverTarget } from "../src/view/hover";
 
 (globalThis as { window?: unknown }).window = new EventTarget();
 
-test("what is looked at is heard elsewhere, not by who said it, until nobody listens", () => {
+test("a hover event reaches the other sources until they unsubscribe", () => {
   const heard: (number | null)[] = [];
   const end = onHover("view", (node) => heard.push(node));
   emitHover(4, "panel");
@@ -21,7 +21,7 @@ test("what is looked at is heard elsewhere, not by who said it, until nobody lis
 const at = (node: number, near: boolean, drag: number | null = null): HoverTarget =>
   ({ drag: drag === null ? null : { node: drag }, touched: { vertex: node, node, near } }) as HoverTarget;
 
-test("a disc is hovered where a drag, a pin or a pull is, and not elsewhere on the body", () => {
+test("a disc is hovered at a drag, a pin or a pull, and nowhere else", () => {
   const loads = [
     { kind: "pull", nodes: [7] },
     { kind: "gravity", nodes: [1] },

@@ -4,7 +4,7 @@ import { createLatestSender } from "../src/ui/controls/latest-sender";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("one message is under way, and only the newest of what waits follows", async () => {
+test("one request is pending, and only the newest value follows", async () => {
   const sent: number[] = [];
   const answers: (() => void)[] = [];
   const send = createLatestSender<number>((value) => {
@@ -24,7 +24,7 @@ test("one message is under way, and only the newest of what waits follows", asyn
   await later;
 });
 
-test("a failure drops what waits, and the next value is sent again", async () => {
+test("a failure drops the waiting value, and the next one is sent", async () => {
   const sent: number[] = [];
   const send = createLatestSender<number>((value) => {
     sent.push(value);

@@ -1,4 +1,4 @@
-/** The plots' maths: buffers of a live run, scales, costs. */
+/** Plot data: history of a live run, axes, costs. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -7,7 +7,7 @@ import { CostHistory, computeNiceMax, getVisibleFrames } from "../src/plots/plot
 import { LiveHistory, WINDOW_SECONDS, mergeBands } from "../src/plots/live-history";
 import { createFitScale, frameToX } from "../src/timeline/time-scale";
 
-test("the last seven seconds are kept, against now", () => {
+test("the history contains the last seven seconds, relative to now", () => {
   const ring = new LiveHistory();
   for (let i = 0; i <= 600; i++) ring.add(i / 60, i, 2 * i, false);
   const { times, error, effort } = ring.getRecent();
@@ -18,7 +18,7 @@ test("the last seven seconds are kept, against now", () => {
   assert.ok(times.every((time, i) => i === 0 || time > times[i - 1]));
 });
 
-test("a buffer that went round many times is still in order", () => {
+test("a ring buffer that wrapped often is in order", () => {
   const ring = new LiveHistory();
   for (let i = 0; i < 10_000; i++) ring.add(i / 1000, i, 0, false);
   const { times, error } = ring.getRecent(1);
@@ -27,7 +27,7 @@ test("a buffer that went round many times is still in order", () => {
   assert.ok(Math.abs(times[0] + 1) < 1e-9);
 });
 
-test("pushes become bands, also one that is still going on", () => {
+test("pushes become bands, also one that continues", () => {
   const ring = new LiveHistory();
   for (let i = 0; i <= 100; i++) ring.add(i / 10, 0, 0, (i >= 50 && i < 60) || i >= 95);
   const { pushes } = ring.getRecent();
@@ -36,14 +36,14 @@ test("pushes become bands, also one that is still going on", () => {
   pushes.forEach(([from, to], i) => assert.ok(Math.abs(from - wanted[i][0]) + Math.abs(to - wanted[i][1]) < 1e-9));
 });
 
-test("a run that starts anew forgets the one before", () => {
+test("a restarted run clears the history", () => {
   const ring = new LiveHistory();
   ring.add(5, 1, 1, true);
   ring.add(0.1, 2, 2, false);
   assert.deepEqual(ring.getRecent(), { now: 0.1, times: [0], error: [2], effort: [2], pushes: [] });
 });
 
-test("nothing, and what is no number, is not drawn", () => {
+test("an empty history and values that are not finite are not drawn", () => {
   const ring = new LiveHistory();
   ring.add(1, NaN, 0, false);
   ring.add(Infinity, 0, 0, false);
@@ -51,7 +51,7 @@ test("nothing, and what is no number, is not drawn", () => {
   assert.deepEqual(ring.getRecent().times, []);
 });
 
-test("a scale is round and holds its curve", () => {
+test("the axis end is a round number above the curve", () => {
   const wanted = [
     [0.21, 0.25],
     [0.25, 0.25],
@@ -66,13 +66,13 @@ test("a scale is round and holds its curve", () => {
   assert.equal(computeNiceMax([], 0.4), 0.4);
 });
 
-test("plots show the frames that stand below them", () => {
+test("plots show the frames of the timeline", () => {
   const scale = createFitScale(1300, 240);
   const [from, to] = getVisibleFrames(scale, 996);
   assert.ok(Math.abs(frameToX(scale, from)) < 1e-9 && Math.abs(frameToX(scale, to) - 996) < 1e-9);
 });
 
-test("costs are those of the newest optimisation, and none that a logarithm cannot show", () => {
+test("costs are those of the latest optimization, without values that have no logarithm", () => {
   const costs = new CostHistory();
   const say = (job: string, iteration: number, cost: number): void =>
     costs.add({ is: "iterate", job, iteration, cost, gradient: 1, seconds: 1 });
@@ -87,7 +87,7 @@ test("costs are those of the newest optimisation, and none that a logarithm cann
   assert.ok(y[0] > 0 && y[0] < 0.1 && y[1] > 3);
 });
 
-test("a push that is seen and told is one band; those of another time are none", () => {
+test("a push in samples and state is one band; bands out of range are dropped", () => {
   const bands = [[-1, -0.8], [-5, -4.5], [-4.6, -4], [-9, -8], [0.5, 1], [-7.2, -6.9], [-0.2, 0.4]] as const;
   assert.deepEqual(mergeBands(bands), [[-7.2, -6.9], [-5, -4], [-1, -0.8], [-0.2, 0]]);
 });

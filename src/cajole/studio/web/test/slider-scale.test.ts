@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLinearScale, createLogScale, createLogScaleWithZero, stepValue } from "../src/ui/controls/slider-scale";
 
-test("a logarithmic scale gives equal ratios equal lengths", () => {
+test("a logarithmic scale maps equal ratios to equal lengths", () => {
   const scale = createLogScale(1e-6, 1e-2);
   assert.equal(scale.toFraction(1e-6), 0);
   assert.equal(scale.toFraction(1e-2), 1);
@@ -10,7 +10,7 @@ test("a logarithmic scale gives equal ratios equal lengths", () => {
   assert.equal(scale.fromFraction(0.75), 1e-3);
 });
 
-test("values come back from their shares to the digits that are kept", () => {
+test("values are restored from their fractions to the kept digits", () => {
   for (const scale of [createLogScale(0.01, 100), createLogScaleWithZero(1e-4, 10), createLinearScale(0, 5, 0.1)])
     for (let share = 0; share <= 1; share += 1 / 64) {
       const value = scale.fromFraction(share);
@@ -18,7 +18,7 @@ test("values come back from their shares to the digits that are kept", () => {
     }
 });
 
-test("beyond the ends the ends are meant, and never a number that is not finite", () => {
+test("values and fractions are clamped and finite", () => {
   assert.equal(createLogScale(0.1, 10).fromFraction(2), 10);
   assert.equal(createLogScale(0.1, 10).toFraction(1e9), 1);
   assert.equal(createLogScale(0.1, 10).toFraction(0), 0);
@@ -28,7 +28,7 @@ test("beyond the ends the ends are meant, and never a number that is not finite"
   assert.equal(createLinearScale(2, 2, 1).fromFraction(0.5), 2);
 });
 
-test("a scale with zero reaches zero, and what is above it keeps its ratios", () => {
+test("a scale with zero reaches zero and keeps the ratios above", () => {
   const scale = createLogScaleWithZero(1e-3, 1e3);
   assert.equal(scale.fromFraction(0), 0);
   assert.equal(scale.toFraction(0), 0);
@@ -36,7 +36,7 @@ test("a scale with zero reaches zero, and what is above it keeps its ratios", ()
   assert.ok(Math.abs(scale.toFraction(1) - scale.toFraction(1e-3) - (scale.toFraction(1e3) - scale.toFraction(1))) < 1e-12);
 });
 
-test("an arrow key is a twentieth of a decade, and always gets on", () => {
+test("an arrow key is a twentieth of a decade, and always changes the value", () => {
   assert.equal(stepValue(createLogScale(1e-6, 1e-2), 1e-4, 20), 1e-3);
   assert.equal(stepValue(createLogScale(1e-6, 1e-2), 1e-2, 1), 1e-2);
   assert.equal(stepValue(createLinearScale(0, 10, 1), 4, -1), 3);

@@ -1,11 +1,10 @@
-/** The time line's maths: frames and pixels, ticks, snapping, merging, hits. */
+/** Timeline: frames and pixels, ticks, snapping, grouping, hit tests. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
 import { formatTimecode } from "../src/core/format";
-import { findHit, findInside, createHitArea } from "../src/timeline/hit-areas";
-import { truncateText, computeLabelWidths, groupMarkers } from "../src/timeline/marker-groups";
+import { findHit, findInside, createHitArea, truncateText, computeLabelWidths, groupMarkers } from "../src/timeline/lane-layout";
 import { niceStep } from "../src/core/math";
 import {
   MAX_FRAME_WIDTH,
@@ -28,19 +27,20 @@ import {
   frameToX,
   zoomed,
 } from "../src/timeline/time-scale";
-import { computeMoveBounds, shiftedRange, snapMove, stretchedRange } from "../src/timeline/snapping";
+import { shiftedRange, snapMove, stretchedRange } from "../src/timeline/drags";
+import { computeMoveBounds } from "../src/timeline/marker-actions";
 
 const close = (a: number, b: number, slack = 1e-9): void => assert.ok(Math.abs(a - b) <= slack, `${a} is not ${b}`);
 const UNITS = ["frames", "seconds", "timecode"] as const;
 
-test("the whole shot reaches from the left room to the right one", () => {
+test("the whole shot fills the width between the paddings", () => {
   const scale = createFitScale(1300, 240);
   close(frameToX(scale, 0), PADDING_LEFT);
   close(frameToX(scale, 239), 1300 - PADDING_RIGHT);
   assert.ok(isFit(scale) && !isPartial(scale));
 });
 
-test("frame and pixel are each other's inverse at any zoom", () => {
+test("frame to pixel and pixel to frame are inverse at any zoom", () => {
   let scale = createFitScale(1300, 240);
   for (const [factor, x] of [[1.15, 700], [3, 200], [0.9, 1200], [1.3, 0]] as const) {
     scale = zoomed(scale, factor, x);
@@ -48,7 +48,7 @@ test("frame and pixel are each other's inverse at any zoom", () => {
   }
 });
 
-test("zooming keeps the frame under the pointer, until the closest zoom", () => {
+test("zooming keeps the frame under the pointer, up to the closest zoom", () => {
   const scale = zoomed(createFitScale(1300, 240), 1.4, 640);
   const before = xToFrame(scale, 500);
   close(xToFrame(zoomed(scale, 1.15, 500), 500), before);
@@ -79,14 +79,14 @@ test("one frame, and a canvas without width, give finite numbers", () => {
   }
 });
 
-test("a whole view stays whole when its size changes; another keeps its first frame", () => {
+test("a fitted view stays fitted after a resize; others keep their first frame", () => {
   assert.ok(isFit(resized(createFitScale(1300, 240), 900, 240)));
   const part = zoomed(createFitScale(1300, 240), 2, 600);
   close(resized(part, 1280, 240).first, part.first);
   assert.ok(isFit(resized(part, 1300, 96)), "another shot starts whole");
 });
 
-test("a frame that is out of sight is brought into it", () => {
+test("scrolling brings a frame into view", () => {
   const scale = zoomed(createFitScale(1000, 400), 8, 0);
   const shown = scrolledTo(scale, 380);
   close(frameToX(shown, 380), 500);
@@ -112,12 +112,12 @@ test("labels keep their distance and small ticks divide them, in all units and z
         }
 });
 
-test("ticks stand in the shot alone", () => {
+test("ticks are inside the shot", () => {
   assert.deepEqual(listTicks(createFitScale(1300, 240), 100), [0, 100, 200]);
   assert.deepEqual(listTicks(createFitScale(1300, 240), 60).at(-1), 180, "frame 240 is not of this shot");
 });
 
-test("frames are said in three units", () => {
+test("frames are formatted in three units", () => {
   assert.equal(formatFrame(96, 60, "frames", 20), "96");
   assert.equal(formatFrame(96, 60, "seconds", 12), "1.6");
   assert.equal(formatFrame(120, 60, "seconds", 60), "2");
@@ -126,7 +126,7 @@ test("frames are said in three units", () => {
   assert.equal(formatTimecode(3661, 60), "01:01:01");
 });
 
-test("typed frames, seconds and timecodes are understood, nothing else", () => {
+test("frames, seconds and timecodes are parsed, and nothing else", () => {
   assert.equal(parseFrame(" 96 ", 60), 96);
   assert.equal(parseFrame("1.6s", 60), 96);
   assert.equal(parseFrame("1,6 s", 60), 96);
@@ -135,26 +135,26 @@ test("typed frames, seconds and timecodes are understood, nothing else", () => {
   for (const wrong of ["", "abc", "-3", "1.5", "s", "1:2:3:4", "1e3"]) assert.equal(parseFrame(wrong, 60), null, wrong);
 });
 
-test("every timecode that is drawn is understood when typed", () => {
+test("every formatted timecode is parsed again", () => {
   for (const fps of [24, 29.97, 60])
     for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(parseFrame(formatTimecode(frame, fps), fps), frame);
 });
 
-test("a drag stops on whole frames and at the ends of the shot", () => {
+test("a drag stops at whole frames and at the ends of the shot", () => {
   assert.deepEqual(snapMove([10, 20], 3.4, [0, 239], [], 5), { by: 3, to: null });
   assert.deepEqual(snapMove([10, 20], -50, [0, 239], [], 5), { by: -10, to: null });
   assert.deepEqual(snapMove([10, 230], 50, [0, 239], [], 5), { by: 9, to: null });
   assert.deepEqual(computeMoveBounds([5], [10, 20]), [0, 15], "what is outside is not torn in");
 });
 
-test("the nearest target within reach draws the group; one beyond the end does not", () => {
+test("the nearest target within reach snaps the group; one beyond the end does not", () => {
   assert.deepEqual(snapMove([10, 20], 28.9, [0, 239], [40, 47], 5), { by: 30, to: 40 });
   assert.deepEqual(snapMove([10, 20], 28.9, [0, 239], [40, 49], 5), { by: 29, to: 49 }, "the second marker is nearer");
   assert.deepEqual(snapMove([10], 27, [0, 239], [40], 5), { by: 27, to: null }, "15 px away");
   assert.deepEqual(snapMove([10], 228.8, [0, 239], [240], 5), { by: 229, to: null });
 });
 
-test("ranges keep their order and their place in the shot", () => {
+test("ranges stay in order and inside the shot", () => {
   assert.deepEqual(stretchedRange([20, 60], 0, 90, 239), [59, 60]);
   assert.deepEqual(stretchedRange([20, 60], 1, 5, 239), [20, 21]);
   assert.deepEqual(stretchedRange([20, 60], 1, 999, 239), [20, 239]);
@@ -162,20 +162,20 @@ test("ranges keep their order and their place in the shot", () => {
   assert.deepEqual(shiftedRange([20, 60], 500, 239), [199, 239]);
 });
 
-test("markers merge within ten pixels of the first, whatever their order", () => {
+test("markers within ten pixels of the first are grouped, in any order", () => {
   const groups = groupMarkers([100, 50, 59, 58.5, 61]);
   assert.deepEqual(groups.map((group) => group.members), [[1, 3, 2], [4], [0]]);
   assert.deepEqual(groupMarkers([]), []);
 });
 
-test("no label reaches the next marker", () => {
+test("labels end before the next marker", () => {
   const xs = [10, 60, 75, 200];
   const room = computeLabelWidths(xs, 240);
   assert.deepEqual(room, [26, 0, 101, 22]);
   room.forEach((wide, i) => i + 1 < xs.length && wide && assert.ok(xs[i] + 14 + wide <= xs[i + 1] - 10));
 });
 
-test("a label is cut with an ellipsis, or left out", () => {
+test("a label is truncated with an ellipsis, or omitted", () => {
   const measure = (text: string): number => 6 * text.length;
   assert.equal(truncateText("tail tip", 100, measure), "tail tip");
   assert.equal(truncateText("tail tip", 36, measure), "tail…");
@@ -183,7 +183,7 @@ test("a label is cut with an ellipsis, or left out", () => {
   assert.equal(truncateText("tail tip", 0, measure), "");
 });
 
-test("the nearest thing under the pointer is hit, and a marker before the bar it stands on", () => {
+test("the nearest area under the pointer is hit, and a marker before the bar below it", () => {
   const spots = [
     createHitArea(50, 50, 0, 28, 20, "a"),
     createHitArea(62, 62, 0, 28, 20, "b"),
@@ -199,7 +199,7 @@ test("the nearest thing under the pointer is hit, and a marker before the bar it
   assert.equal(findHit(spots, 300, 5), null);
 });
 
-test("a rubber band takes what it touches, from any corner", () => {
+test("a rubber band selects what it touches, from any corner", () => {
   const spots = [createHitArea(50, 50, 0, 28, 20, "a"), createHitArea(62, 62, 0, 28, 20, "b"), createHitArea(90, 140, 28, 56, 20, "bar")];
   assert.deepEqual(findInside(spots, [55, 20], [45, 2]), ["a"]);
   assert.deepEqual(findInside(spots, [45, 2], [100, 30]), ["a", "b", "bar"]);

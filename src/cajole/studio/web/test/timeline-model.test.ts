@@ -1,4 +1,4 @@
-/** The time line's markers under the hand, against an app that only remembers what was said. */
+/** Markers of the timeline during drags, with an app that records its messages. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -7,12 +7,10 @@ import "./setup";
 import { createSignal } from "../src/core/signal";
 import type { App, Lane, Marker, ProjectState } from "../src/core/types";
 import { copyMarkers, nudgeMarkers, deleteMarkers, selectMarkers } from "../src/timeline/marker-actions";
-import { getEdgeAreas, getMarkerAreas, layOutMarkers, layOutRows } from "../src/timeline/lane-layout";
-import { createLoopDrag, createWindowDrag } from "../src/timeline/drags";
+import { getEdgeAreas, getMarkerAreas, layOutMarkers, layOutRows, findHit } from "../src/timeline/lane-layout";
+import { createLoopDrag, createWindowDrag, createBandDrag, createMarkerDrag, getSnapTargets } from "../src/timeline/drags";
 import { describeMarker } from "../src/timeline/marker-tooltip";
 import { hitTest } from "../src/timeline/pointer-input";
-import { findHit } from "../src/timeline/hit-areas";
-import { createBandDrag, createMarkerDrag, getSnapTargets } from "../src/timeline/marker-drag";
 import { TimelineModel, RULER_HEIGHT, getMarkerKey } from "../src/timeline/timeline-model";
 import { createFitScale, frameToX, zoomed } from "../src/timeline/time-scale";
 
@@ -40,7 +38,7 @@ const contacts: Lane = {
   markers: [mark(60, "touch", { end: 80, movable: false })],
 };
 
-/** An app with two lanes at 10 px a frame, and what was said to the server. */
+/** An app with two lanes at 10 px per frame, and the messages to the server. */
 function studio(
   lanes: Lane[] = [drags(mark(20, "tail"), mark(50, "head"), mark(90, "head")), contacts],
   more: Partial<ProjectState> = {},
@@ -86,7 +84,7 @@ const pointer = (more: object = {}): PointerEvent =>
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 const names = (model: TimelineModel): string[] => model.selectedMarkers.map(({ marker }) => marker.id);
 
-test("a dragged marker is told while it moves and at the end, and stays selected under its new name", async () => {
+test("a dragged marker is sent during and after the move, and stays selected under its new id", async () => {
   const { model, said, hear } = studio();
   model.setSelection([getMarkerKey("drags", "tail@20")]);
   const drag = createMarkerDrag(model, model.selectedMarkers, frameToX(model.scale, 20), false)!;
@@ -96,7 +94,7 @@ test("a dragged marker is told while it moves and at the end, and stays selected
   assert.equal(
     model.getDrawnFrame(model.lanes[0], model.lanes[0].markers[0]),
     25,
-    "drawn under the hand, whatever its id is meanwhile",
+    "drawn under the pointer, whatever its id is now",
   );
   drag.end();
   assert.deepEqual(said[1], ["marker.move", { lane: "drags", ids: ["tail@20"], frames: [25], final: true }]);
@@ -105,7 +103,7 @@ test("a dragged marker is told while it moves and at the end, and stays selected
   assert.deepEqual(names(model), ["tail@25"]);
 });
 
-test("Esc puts markers back where they were", async () => {
+test("Escape restores the frames of markers", async () => {
   const { model, said } = studio();
   const drag = createMarkerDrag(model, model.markers.slice(0, 2), frameToX(model.scale, 20), false)!;
   drag.move(frameToX(model.scale, 33), 0, pointer());
@@ -118,14 +116,14 @@ test("Esc puts markers back where they were", async () => {
   assert.equal(model.dragged, null);
 });
 
-test("a press without a move says nothing", async () => {
+test("a press without movement sends nothing", async () => {
   const { model, said } = studio();
   createMarkerDrag(model, model.markers.slice(0, 1), 214, false)!.cancel();
   await settled();
   assert.deepEqual(said, []);
 });
 
-test("alt copies, once, at the end", async () => {
+test("Alt copies once, on release", async () => {
   const { model, said } = studio();
   const drag = createMarkerDrag(model, model.markers.slice(0, 1), frameToX(model.scale, 20), true)!;
   drag.move(frameToX(model.scale, 30), 0, pointer());
@@ -135,12 +133,12 @@ test("alt copies, once, at the end", async () => {
   assert.deepEqual(said[0], ["marker.copy", { lane: "drags", ids: ["tail@20"], frames: [30] }]);
 });
 
-test("what cannot be moved is not taken hold of", () => {
+test("fixed markers are not dragged", () => {
   const { model } = studio();
   assert.equal(createMarkerDrag(model, model.markers.filter(({ lane }) => lane.id === "contacts"), 0, false), null);
 });
 
-test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it round", () => {
+test("markers snap to markers, ends of bars, cursors and the loop; Ctrl inverts it", () => {
   const { model, app } = studio();
   assert.deepEqual(
     getSnapTargets(model, new Set([getMarkerKey("drags", "tail@20")])).sort((a, b) => a - b),
@@ -170,7 +168,7 @@ test("markers stay in the editable range", () => {
   assert.deepEqual(said, [["marker.move", { lane: "drags", ids: ["tail@20"], frames: [15], final: true }]]);
 });
 
-test("a selection by hand counts before the server's, and what is gone is not selected", () => {
+test("a selection of the user precedes the server's, and removed markers are not selected", () => {
   const lanes = [drags(mark(20, "tail"), mark(50, "head", { selected: true }))];
   const { model, hear } = studio(lanes);
   assert.deepEqual(names(model), ["head@50"]);
@@ -182,7 +180,7 @@ test("a selection by hand counts before the server's, and what is gone is not se
   assert.deepEqual(names(model), ["head@50"]);
 });
 
-test("release and copy leave alone what cannot be changed", () => {
+test("delete and copy skip fixed markers", () => {
   const { model, said } = studio();
   deleteMarkers(model, model.markers);
   copyMarkers(model, model.markers);
@@ -192,7 +190,7 @@ test("release and copy leave alone what cannot be changed", () => {
   ]);
 });
 
-test("a double click adds what the mode has, or says what is missing", () => {
+test("a double click adds a marker of the mode, or reports what is missing", () => {
   const { app, model, said } = studio();
   model.mode?.addMarker?.(app as unknown as App, 33);
   assert.equal(said.pop()![0], "toast");
@@ -205,7 +203,7 @@ test("a double click adds what the mode has, or says what is missing", () => {
   assert.deepEqual(said, [["pin", { nodes: [7], frame: 33 }], ["key.capture", { frame: 34 }]]);
 });
 
-test("a rubber band selects what it touches, and Esc brings the old selection back", () => {
+test("a rubber band selects what it touches, and Escape restores the old selection", () => {
   const { model } = studio();
   model.setSelection([getMarkerKey("drags", "head@90")]);
   const drag = createBandDrag(model, frameToX(model.scale, 10), RULER_HEIGHT + 2, pointer());
@@ -218,7 +216,7 @@ test("a rubber band selects what it touches, and Esc brings the old selection ba
   assert.deepEqual(names(model), ["tail@20", "head@90"]);
 });
 
-test("the loop moves by its ends and its middle", () => {
+test("the loop range is dragged by its ends and its middle", () => {
   const { model, app } = studio();
   createLoopDrag(model, "loop-in", 0).move(frameToX(model.scale, 30), 0, pointer());
   assert.deepEqual(app.ui.loopRange, [30, 95]);
@@ -229,7 +227,7 @@ test("the loop moves by its ends and its middle", () => {
   assert.deepEqual(app.ui.loopRange, [30, 95]);
 });
 
-test("the editable range is told once, when the hand lets go; all frames are no range", async () => {
+test("the edit window is sent once, on release; all frames are null", async () => {
   const edit = { drags: [], window: [20, 60], editable: [20, 60] } as unknown as ProjectState["edit"];
   const { model, said } = studio(undefined, { edit });
   const drag = createWindowDrag(model, 1);
@@ -254,7 +252,7 @@ test("an edge is hit before the ruler, a marker where it is drawn", () => {
   assert.equal(findHit(getMarkerAreas(layOutRows(model)), x(70), RULER_HEIGHT + 40)?.row.lane.id, "contacts");
 });
 
-test("only the playhead's flag moves it; the ruler beside and below it, and the edit frame's flag, scrub", () => {
+test("the flag of the playhead drags it; the rest of the ruler, and the flag of the edit frame, scrub", () => {
   const { model, app } = studio();
   const at = frameToX(model.scale, 70);
   const half = (12 + 6.4 * 2) / 2; // of a flag that says "70"
@@ -270,7 +268,7 @@ test("only the playhead's flag moves it; the ruler beside and below it, and the 
   assert.equal(hitTest(model, frameToX(model.scale, 50) + half + 1, 12).edge, "playhead");
 });
 
-test("one view has one cursor, and a live run follows its pulses", () => {
+test("one view has one cursor, and a live run follows its updates", () => {
   const { model, app } = studio();
   assert.deepEqual(model.cursors, { edit: 50, play: 70 });
   app.setUi({ views: 1 });
@@ -283,7 +281,7 @@ test("one view has one cursor, and a live run follows its pulses", () => {
   assert.deepEqual(model.cursors, { edit: null, play: 41 });
 });
 
-test("markers close together are one until the view is zoomed", () => {
+test("close markers are grouped until the view is zoomed", () => {
   const { model } = studio([drags(mark(20, "a"), mark(21, "b"), mark(24, "c"))]);
   model.scale = createFitScale(232, 101);
   assert.deepEqual(layOutMarkers(model, model.lanes[0]).map(({ markers }) => markers.length), [3]);
@@ -291,12 +289,12 @@ test("markers close together are one until the view is zoomed", () => {
   assert.deepEqual(layOutMarkers(model, model.lanes[0]).map(({ markers }) => markers.length), [1, 1, 1]);
 });
 
-test("empty lanes are not shown, except the first, which teaches", () => {
+test("empty lanes are hidden, except the first, which shows a hint", () => {
   const { model } = studio([drags(), { ...contacts, markers: [] }]);
   assert.deepEqual(model.lanes.map(({ id }) => id), ["drags"]);
 });
 
-test("a marker tells what, when and how much", () => {
+test("a marker is described by name, frame and detail", () => {
   assert.equal(describeMarker(mark(96, "head", { detail: "1.60 s · 0.42 m" }), 60), "head · frame 96 · 1.60 s · 0.42 m");
   assert.equal(describeMarker(mark(60, "", { end: 80 }), 25), "frames 60–80 · 2.40 s");
 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { splitCreases, MAX_TRIANGLES, scatterToCorners, type CreaseSplit } from "../src/view/creases";
-import { DynamicMesh } from "../src/view/dynamic-mesh";
+import { DynamicMesh, computeVertexNormals } from "../src/view/dynamic-mesh";
 import { SurfaceModel } from "../src/view/surface-model";
-import { computeVertexNormals } from "../src/view/normals";
 import { length, normalize, getVertex } from "../src/view/vec";
 
 /** A unit cube of 8 vertices and 12 triangles, outward. */
@@ -31,7 +30,7 @@ function strip(degrees: number, squares: number): [Float32Array, Uint32Array<Arr
   return [Float32Array.from(places), Uint32Array.from(faces)];
 }
 
-/** Normals of the corners that are drawn, of length 1. */
+/** Unit normals of the drawn corners. */
 function cornerNormals(positions: Float32Array, split: CreaseSplit): number[][] {
   const places = scatterToCorners(positions, split, 3, new Float32Array(3 * split.source.length));
   const normals = new Float32Array(places.length);
@@ -51,7 +50,7 @@ test("a cube has 24 corners, each with the normal of its side", () => {
   });
 });
 
-test("triangles keep their places, and the first corners are the vertices themselves", () => {
+test("triangles keep their positions, and the first corners are the vertices", () => {
   const split = splitCreases(CUBE, FACES)!;
   assert.deepEqual(
     Array.from(split.faces, (corner) => split.source[corner]),
@@ -65,7 +64,7 @@ test("an edge is sharp from fifty degrees on", () => {
   assert.equal(splitCreases(...strip(55, 3))!.source.length, 8 + 4);
 });
 
-test("a smooth way around a vertex keeps its corners together", () => {
+test("corners that are connected smoothly around a vertex are not split", () => {
   // a crease that ends in the middle of a sheet: its end is one corner, as light goes around it
   const positions = Float32Array.from([0, 0, 0, 1, 0, 0, 0.7, 0.7, 0.9, 0, 1, 0, -1, 0, 0, 0, -1, 0]);
   const fan = Uint32Array.from([0, 1, 2, 0, 2, 3, 0, 3, 4, 0, 4, 5, 0, 5, 1]);
@@ -75,7 +74,7 @@ test("a smooth way around a vertex keeps its corners together", () => {
   assert.ok(split.source.length > 6);
 });
 
-test("flat triangles and edges of three do not mislead", () => {
+test("degenerate triangles and edges of three triangles are handled", () => {
   const flat = Float32Array.from([0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 1, 0]);
   assert.equal(splitCreases(flat, Uint32Array.from([0, 1, 2, 0, 1, 3])), null);
   const book = Float32Array.from([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, -1, 0]);
@@ -83,14 +82,14 @@ test("flat triangles and edges of three do not mislead", () => {
   assert.equal(split.source.length, 9);
 });
 
-test("bodies of many triangles, and of none, are left as they are", () => {
+test("large and empty meshes are not split", () => {
   const many = new Uint32Array(3 * (MAX_TRIANGLES + 1));
   for (let i = 0; i < many.length; i++) many[i] = FACES[i % FACES.length];
   assert.equal(splitCreases(CUBE, many), null);
   assert.equal(splitCreases(CUBE, new Uint32Array()), null);
 });
 
-test("a figure draws corners, but is picked by its vertices", () => {
+test("a split mesh is drawn by corners and picked by vertices", () => {
   const figure = new DynamicMesh(new SurfaceModel(FACES, 8));
   figure.setColors(new Float32Array(24).map((_, i) => i));
   assert.ok(figure.setPositions(CUBE));
@@ -115,7 +114,7 @@ test("a figure draws corners, but is picked by its vertices", () => {
   assert.ok(length(getVertex(figure.normals, 0)) > 0);
 });
 
-test("a round figure draws the array that came", () => {
+test("a smooth mesh draws the array of the server", () => {
   const [positions, faces] = strip(20, 5);
   const figure = new DynamicMesh(new SurfaceModel(faces, positions.length / 3));
   figure.setPositions(positions);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Vec3 } from "../src/core/types";
 import { type ViewCamera, projectPoint } from "../src/view/camera";
 import { distanceToSegment, pickGizmo, computeGizmo, isInsideConvex, type Pixel } from "../src/view/gizmo";
-import { computeConvexHull } from "../src/view/hull";
+import { computeConvexHull } from "../src/view/overlay-painter";
 import { SurfaceModel } from "../src/view/surface-model";
 import { QUALITY_LEVELS, AdaptiveQuality } from "../src/view/adaptive-quality";
 
@@ -14,7 +14,7 @@ function pixel(camera: ViewCamera, point: Vec3): Pixel {
   return [x, y];
 }
 
-test("the handle is as large on the screen wherever it is", () => {
+test("the gizmo has the same size on the screen at any distance", () => {
   for (const centre of [
     [0, 0, 0],
     [0.5, 1.5, 0.3],
@@ -29,7 +29,7 @@ test("the handle is as large on the screen wherever it is", () => {
   }
 });
 
-test("each part of the handle is met at its own pixels, and nothing is far from it", () => {
+test("each part of the gizmo is hit at its own pixels", () => {
   const shape = computeGizmo(camera, [0.2, 0.1, 0.4]);
   assert.equal(pickGizmo(camera, shape, ...pixel(camera, shape.center)), "view");
   for (const axis of shape.axes) assert.equal(pickGizmo(camera, shape, ...pixel(camera, axis.to)), axis.name);
@@ -39,7 +39,7 @@ test("each part of the handle is met at its own pixels, and nothing is far from 
   assert.equal(pickGizmo(camera, shape, 10, 10), null);
 });
 
-test("an axis that points at the eye has faded out and cannot be taken", () => {
+test("an axis that points at the camera is faded out and not hit", () => {
   const front: ViewCamera = { ...camera, pose: { ...camera.pose, azimuth: -90, elevation: 0 } };
   const shape = computeGizmo(front, [0, 0, 0]);
   const y = shape.axes.find(({ name }) => name === "y")!;
@@ -47,7 +47,7 @@ test("an axis that points at the eye has faded out and cannot be taken", () => {
   assert.equal(shape.planes.find(({ name }) => name === "xz")!.alpha, 1);
 });
 
-test("distances from a segment, and what is in an outline", () => {
+test("distances from a segment, and points in a convex outline", () => {
   assert.equal(distanceToSegment([0, 0], [10, 0], 5, 3), 3);
   assert.equal(distanceToSegment([0, 0], [10, 0], 13, 4), 5);
   assert.equal(distanceToSegment([2, 2], [2, 2], 2, 5), 3);
@@ -61,7 +61,7 @@ test("distances from a segment, and what is in an outline", () => {
   assert.ok(!isInsideConvex(square, 5, 2));
 });
 
-test("the convex outline leaves out what is within", () => {
+test("the convex hull omits inner points", () => {
   const outline = computeConvexHull([
     [0, 0],
     [4, 0],
@@ -73,7 +73,7 @@ test("the convex outline leaves out what is within", () => {
   assert.deepEqual(new Set(outline.map(String)), new Set(["0,0", "4,0", "4,4", "0,4"]));
 });
 
-test("a machine that stays slow gets less, step by step; one slow picture alone changes nothing", () => {
+test("quality is lowered step by step on a slow machine, and not after one slow frame", () => {
   const pace = new AdaptiveQuality();
   assert.equal(pace.recordFrameTime(200, 1000), false);
   assert.equal(pace.recordFrameTime(20, 1050), false);
@@ -87,7 +87,7 @@ test("a machine that stays slow gets less, step by step; one slow picture alone 
   assert.equal(pace.level, 0);
 });
 
-test("a processor that stands in for a card starts plain, unless everything is insisted on", () => {
+test("software rendering starts with low quality, unless full quality is set", () => {
   const [plain, full] = [new AdaptiveQuality(), new AdaptiveQuality()];
   plain.initialize("ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device))", false);
   full.initialize("llvmpipe", true);
@@ -95,7 +95,7 @@ test("a processor that stands in for a card starts plain, unless everything is i
   assert.equal(full.level, 0);
 });
 
-test("drawn vertices and the nodes that they stand for", () => {
+test("render vertices map to simulation nodes and back", () => {
   const model = new SurfaceModel(new Uint32Array([0, 1, 2]), 3);
   model.setNodes(new Uint32Array([7, 9, 7]));
   assert.equal(model.getNode(1), 9);
@@ -105,7 +105,7 @@ test("drawn vertices and the nodes that they stand for", () => {
   assert.equal(model.getVertex(8), null);
 });
 
-test("clay covers paint but not what shines, and bytes become linear light", () => {
+test("clay replaces paint but not glossy vertices, and bytes become linear colors", () => {
   const model = new SurfaceModel(new Uint32Array([0, 1, 1]), 2);
   model.setColors(new Uint8Array([255, 128, 0, 51, 0, 0, 0, 255]));
   assert.ok(Math.abs(model.colors[1] - 0.2158605) < 1e-6);

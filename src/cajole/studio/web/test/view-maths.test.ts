@@ -15,10 +15,9 @@ import {
   type ViewCamera,
   zoomed,
 } from "../src/view/camera";
-import { closestOnAxis, DragTracker, getLockAxes, intersectPlane, snapped, toggleLock } from "../src/view/drag";
+import { closestOnAxis, DragTracker, getLockAxes, intersectPlane, snapped, toggleLock, TypedAmounts } from "../src/view/drag";
 import { computeFreeArea } from "../src/view/free-area";
 import { computeForceArrow } from "../src/view/mark-composition";
-import { TypedAmounts } from "../src/view/typed-amounts";
 import { niceStep } from "../src/core/math";
 import { add, distance, dot, length, normalize, scale, sub } from "../src/view/vec";
 import { test } from "node:test";
@@ -31,7 +30,7 @@ function near(found: readonly number[], wanted: readonly number[], within = 1e-9
   found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) <= within, `${found} is not ${wanted}`));
 }
 
-test("a point's pixel gives a ray through the point", () => {
+test("the ray through a projected point contains the point", () => {
   for (const point of [
     [0, 0, 0],
     [1, 2, 0.4],
@@ -45,19 +44,19 @@ test("a point's pixel gives a ray through the point", () => {
   }
 });
 
-test("the target is in the middle, z points up, and a point behind the camera has no depth", () => {
+test("the target is in the middle, z is up, and a point behind the camera has no depth", () => {
   const middle = projectPoint(camera, eye.target);
   near([middle.x, middle.y, middle.depth], [280, 320, 7]);
   assert.ok(projectPoint(camera, add(eye.target, [0, 0, 1])).y < 320);
   assert.ok(projectPoint(camera, add(getCameraPosition(eye), sub(getCameraPosition(eye), eye.target))).depth < 0);
 });
 
-test("azimuth and elevation say where the camera stands as seen from the target", () => {
+test("azimuth and elevation are the direction of the camera from the target", () => {
   near(getCameraPosition({ azimuth: 0, elevation: 0, target: [1, 1, 1], distance: 2 }), [3, 1, 1]);
   near(getCameraPosition({ azimuth: -90, elevation: 30, target: [0, 0, 0], distance: 2 }), [0, -Math.sqrt(3), 1]);
 });
 
-test("zooming keeps the pixel of the point it is about, within its limits", () => {
+test("zooming keeps the pixel of its center, within its limits", () => {
   const about: Vec3 = [0.9, 0.2, 1.6];
   const before = projectPoint(camera, about);
   const after = projectPoint({ ...camera, pose: zoomed(eye, 0.7, about, [0.1, 100]) }, about);
@@ -65,7 +64,7 @@ test("zooming keeps the pixel of the point it is about, within its limits", () =
   assert.equal(zoomed(eye, 1e-9, about, [0.5, 100]).distance, 0.5);
 });
 
-test("panning takes the target's plane along with the pointer", () => {
+test("panning moves the plane of the target with the pointer", () => {
   const moved = projectPoint({ ...camera, pose: panned(eye, 30, -12, camera.height) }, eye.target);
   near([moved.x, moved.y], [310, 308]);
 });
@@ -77,13 +76,13 @@ test("orbiting stays below the pole and keeps the distance", () => {
   assert.ok(Math.abs(orbited(eye, 1e5, 0).azimuth) <= 180);
 });
 
-/** Least and greatest x, least and greatest y of pixels. */
+/** Bounds of pixels: lowest and highest x, lowest and highest y. */
 function boundsOf(pixels: { x: number; y: number }[]): [number, number, number, number] {
   const [xs, ys] = [pixels.map(({ x }) => x), pixels.map(({ y }) => y)];
   return [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
 }
 
-test("a framed box is whole in view and fills 84 % of the side that it meets first", () => {
+test("a framed box is visible and fills 84 % of the limiting side", () => {
   const box = getBoxCorners([
     [-1, -0.4, 0],
     [2, 0.4, 1.5],
@@ -97,7 +96,7 @@ test("a framed box is whole in view and fills 84 % of the side that it meets fir
   }
 });
 
-test("what is framed fills 84 % of the room beside the tools, and is clear of them", () => {
+test("framed points fill 84 % of the free area and avoid the tools", () => {
   const [width, height] = [376, 430];
   const free = computeFreeArea(width, height, true);
   const middle: [number, number] = [free.left + free.width / 2, free.top + free.height / 2];
@@ -112,7 +111,7 @@ test("what is framed fills 84 % of the room beside the tools, and is clear of th
   assert.ok(left > 60 && right < width - 12 && top > 52 && bottom < height - 52);
 });
 
-test("however small a view is, half of it is free", () => {
+test("at least half of a small view is free", () => {
   for (const [width, height] of [[100, 80], [0, 0], [376, 60]]) {
     const free = computeFreeArea(width, height, true);
     assert.ok(free.width >= width / 2 && free.height >= height / 2);
@@ -120,7 +119,7 @@ test("however small a view is, half of it is free", () => {
   }
 });
 
-test("pixels and rays agree where the target is not seen in the middle", () => {
+test("pixels and rays agree if the target is not in the middle", () => {
   const beside: ViewCamera = { ...camera, center: [310, 300] };
   near([projectPoint(beside, eye.target).x, projectPoint(beside, eye.target).y], [310, 300]);
   const point: Vec3 = [0.3, -0.2, 1.4];
@@ -129,14 +128,14 @@ test("pixels and rays agree where the target is not seen in the middle", () => {
   near(add(ray.origin, scale(ray.direction, distance(ray.origin, point))), point, 1e-9);
 });
 
-test("a move of the camera starts and ends where it should, the short way round", () => {
+test("an animated camera starts and ends at its poses, the short way round", () => {
   const to: CameraPose = { azimuth: 170, elevation: 60, target: [1, 1, 1], distance: 3 };
   const from: CameraPose = { ...eye, azimuth: -170 };
   near([interpolatePose(from, to, 1).azimuth, interpolatePose(from, to, 0).distance], [170, 7], 1e-9);
   assert.equal(Math.abs(interpolatePose(from, to, 0.5).azimuth), 180);
 });
 
-test("the point of an axis nearest to a ray is where both are closest", () => {
+test("the closest point of an axis to a ray is where both are closest", () => {
   const origin: Vec3 = [0.2, 0.5, 1];
   const axis = normalize([1, 2, -0.5]);
   const wanted = add(origin, scale(axis, 0.8));
@@ -151,14 +150,14 @@ test("the point of an axis nearest to a ray is where both are closest", () => {
   assert.ok(gap(best) < gap(best + 1e-3) && gap(best) < gap(best - 1e-3));
 });
 
-test("an axis along the ray and a plane along it say nothing", () => {
+test("an axis or plane parallel to the ray has no offset", () => {
   const ray = getPixelRay(camera, 100, 200);
   assert.equal(closestOnAxis(ray, [0, 0, 0], ray.direction), null);
   assert.equal(intersectPlane({ origin: [0, 0, 1], direction: [1, 0, 0] }, [0, 0, 0], [0, 0, 1]), null);
   assert.equal(intersectPlane({ origin: [0, 0, 1], direction: [0, 0, 1] }, [0, 0, 0], [0, 0, 1]), null);
 });
 
-test("a free drag follows the pointer in the view's plane", () => {
+test("a free drag follows the pointer in the view plane", () => {
   const anchor: Vec3 = [0.4, 0.1, 1.3];
   const start = projectPoint(camera, anchor);
   const drag = new DragTracker(anchor, getPixelRay(camera, start.x, start.y), null, getPixelRay(camera, 280, 320).direction);
@@ -167,7 +166,7 @@ test("a free drag follows the pointer in the view's plane", () => {
   near([end.x, end.y, end.depth], [start.x + 60, start.y - 30, start.depth], 1e-6);
 });
 
-test("a locked drag stays on its axis, a fine one goes a tenth, and the lock may change on the way", () => {
+test("a locked drag stays on its axis, a fine one moves a tenth, and the lock may change", () => {
   const anchor: Vec3 = [0.4, 0.1, 1.3];
   const start = projectPoint(camera, anchor);
   const at = (dx: number, dy: number): ReturnType<typeof getPixelRay> => getPixelRay(camera, start.x + dx, start.y + dy);
@@ -187,7 +186,7 @@ test("a locked drag stays on its axis, a fine one goes a tenth, and the lock may
   near([drag.offset[2]], [whole]);
 });
 
-test("locks: a key locks, the same again frees, shift is the plane across", () => {
+test("locks: a key locks, the same again unlocks, Shift locks the plane", () => {
   assert.equal(toggleLock(null, "x", false), "x");
   assert.equal(toggleLock("x", "x", false), null);
   assert.equal(toggleLock("x", "y", true), "xz");
@@ -203,7 +202,7 @@ test("typed amounts: digits, minus, point, Tab and Backspace", () => {
   assert.equal(typing.axis, "y");
 });
 
-test("text that is no number yet is marked and leaves what was good", () => {
+test("an incomplete number is invalid and keeps the last amounts", () => {
   const typing = new TypedAmounts(["z"]);
   typing.handleKey("-");
   assert.equal(typing.isValid, false);
@@ -222,7 +221,7 @@ test("steps are 1, 2 or 5 times a power of ten", () => {
   near(snapped([0.13, -0.27, 0.04], 0.1), [0.1, -0.3, 0]);
 });
 
-test("an arrow has its force's direction and grows by the root", () => {
+test("an arrow has the direction of its force and the square root of its length", () => {
   const one = computeForceArrow([0, 3, 0], 12, 2);
   const four = computeForceArrow([0, 12, 0], 12, 2);
   near(normalize(one), [0, 1, 0]);

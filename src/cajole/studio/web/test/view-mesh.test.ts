@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Vec3 } from "../src/core/types";
 import { type ViewCamera, projectPoint, getPixelRay } from "../src/view/camera";
-import { computeVertexNormals } from "../src/view/normals";
+import { computeVertexNormals } from "../src/view/dynamic-mesh";
 import { type PickMesh, pickRectangle, pickTriangle, pickVertex } from "../src/view/picking";
 import { add, cross, length, sub, getVertex } from "../src/view/vec";
 
@@ -28,7 +28,7 @@ function torus(around: number, across: number): PickMesh {
 const camera: ViewCamera = { pose: { azimuth: -50, elevation: 35, target: [0, 0, 0], distance: 6 }, width: 800, height: 600 };
 const body = torus(40, 20);
 
-test("normals are those of a naive sum of cross products", () => {
+test("normals equal a naive sum of cross products", () => {
   const sums: Vec3[] = Array.from({ length: body.positions.length / 3 }, () => [0, 0, 0]);
   for (let f = 0; f < body.faces.length; f += 3) {
     const at = [0, 1, 2].map((i) => getVertex(body.positions, body.faces[f + i]));
@@ -47,7 +47,7 @@ test("normals of a torus point away from its ring", () => {
   }
 });
 
-test("vertices of no triangle, or of flat ones alone, still have a direction", () => {
+test("vertices without triangles, or of degenerate ones, have a normal", () => {
   const normals = new Float32Array(12);
   computeVertexNormals(new Float32Array([0, 0, 0, 1, 0, 0, 2, 0, 0, 5, 5, 5]), new Uint32Array([0, 1, 2]), normals);
   for (let v = 0; v < 4; v++) assert.ok(length(getVertex(normals, v)) > 0);
@@ -69,7 +69,7 @@ function naive(ray: ReturnType<typeof getPixelRay>, [a, b, c]: Vec3[]): number {
   return t > 0 && Math.abs(parts[0] + parts[1] + parts[2] - size) < 1e-9 * size + 1e-12 ? t : Infinity;
 }
 
-test("a ray meets the triangle that a test by areas finds nearest", () => {
+test("a ray hits the nearest triangle of a reference test by areas", () => {
   let met = 0;
   for (let x = 110; x < 700; x += 37) {
     for (let y = 95; y < 520; y += 29) {
@@ -91,7 +91,7 @@ test("a ray meets the triangle that a test by areas finds nearest", () => {
   assert.ok(met > 40);
 });
 
-test("the vertex under its own pixel is picked, when it is in sight", () => {
+test("the vertex under its own pixel is picked if it is visible", () => {
   let seen = 0;
   for (let v = 0; v < body.positions.length / 3; v += 7) {
     const point = getVertex(body.positions, v);
@@ -104,7 +104,7 @@ test("the vertex under its own pixel is picked, when it is in sight", () => {
   assert.ok(seen > 20);
 });
 
-test("a pointer just off the body means the nearest vertex of its rim, far off none", () => {
+test("a pointer just off the body picks the nearest vertex of its outline, farther off none", () => {
   const xs = Array.from({ length: body.positions.length / 3 }, (_, v) => projectPoint(camera, getVertex(body.positions, v)));
   const right = xs.reduce((best, at, v) => (at.x > xs[best].x ? v : best), 0);
   const rim = pickVertex(camera, xs[right].x + 6, xs[right].y, body);
@@ -112,7 +112,7 @@ test("a pointer just off the body means the nearest vertex of its rim, far off n
   assert.equal(pickVertex(camera, xs[right].x + 60, xs[right].y, body), null);
 });
 
-test("a rectangle takes the vertices whose pixels are in it, and the back only when asked", () => {
+test("a rectangle selects the vertices inside it, hidden ones only on request", () => {
   const box: [number, number, number, number] = [300, 200, 460, 330];
   const inside = (v: number): boolean => {
     const at = projectPoint(camera, getVertex(body.positions, v));

@@ -12,7 +12,7 @@ const { x, y } = projectPoint(camera, [0, 0, 0]);
 const start: Pixel = [x, y];
 const there: Pixel = [x + 60, y];
 
-/** As much of a viewport as a pull needs; begun: what the server answers to its begin. */
+/** A fake viewport for a pull; begun: answers its start. */
 function pulled(): { pull: PullGesture; said: [string, Record<string, unknown>][]; begun(stiffness: number): Promise<void> } {
   const said: [string, Record<string, unknown>][] = [];
   let answer: (values: Record<string, unknown>) => void = () => undefined;
@@ -38,7 +38,7 @@ function pulled(): { pull: PullGesture; said: [string, Record<string, unknown>][
 
 const names = (said: [string, unknown][]): string[] => said.map(([what]) => what);
 
-test("a pull is as strong as the server says, and waits until it does", async () => {
+test("a pull has the stiffness of the server's answer, and waits for it", async () => {
   const { pull, said, begun } = pulled();
   pull.move(there);
   assert.deepEqual(names(said), ["pull.begin"]);
@@ -53,7 +53,7 @@ test("a pull is as strong as the server says, and waits until it does", async ()
   assert.deepEqual(names(said), ["pull.begin", "pull.move", "pull.commit"]);
 });
 
-test("a hand that is quicker than the server is made up for, one that takes it back is not", async () => {
+test("a pull released before the answer is committed, a cancelled one is not", async () => {
   const quick = pulled();
   quick.pull.move(there);
   quick.pull.release();

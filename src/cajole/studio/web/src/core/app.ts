@@ -1,7 +1,7 @@
 /** The application object that every component gets: server state, UI state, requests and signals. */
 
 import { registerHandler, runCommand } from "./commands";
-import { Connection, type ConnectionStatus, type Message, RequestError } from "./connection";
+import { Connection, type ConnectionStatus, RequestError } from "./connection";
 import { toSentence } from "./format";
 import { frameCache } from "./frame-cache";
 import { getMode } from "./modes";
@@ -10,22 +10,12 @@ import { createSignal } from "./signal";
 import { loadSetting } from "./storage";
 import { applyTheme, getSystemTheme, onTheme, prefersReducedMotion } from "./theme";
 import type {
-  App,
-  BinaryFrame,
-  DragUpdate,
-  ErrorMessage,
-  ExportedFile,
-  IterationUpdate,
-  Job,
-  Notice,
-  Project,
-  ProjectState,
-  SteerUpdate,
-  Toast,
-  UiState,
+  AnswerTo, App, BinaryFrame, CommandName, Commands, ErrorMessage, FileMessage, IterateMessage, JobMessage,
+  MovedMessage, Project, ProjectState, PulseMessage, RequestArguments, RequestOptions, ServerMessage, Toast, UiState,
 } from "./types";
 
-
+/** A command that was sent, and its answer. */
+interface SentRequest { name: CommandName; values: Commands[CommandName]; reply: Promise<unknown> }
 
 export class StudioApp implements App {
   project: Project | null = null;
@@ -35,16 +25,16 @@ export class StudioApp implements App {
   readonly onState = createSignal<ProjectState>();
   readonly onUi = createSignal<Partial<UiState>>();
   readonly onFrame = createSignal<BinaryFrame>();
-  readonly onMoved = createSignal<DragUpdate>();
-  readonly onPulse = createSignal<SteerUpdate>();
-  readonly onJob = createSignal<Job>();
-  readonly onIterate = createSignal<IterationUpdate>();
+  readonly onMoved = createSignal<MovedMessage>();
+  readonly onPulse = createSignal<PulseMessage>();
+  readonly onJob = createSignal<JobMessage>();
+  readonly onIterate = createSignal<IterateMessage>();
   readonly onTheme = onTheme;
   readonly onToast = createSignal<Toast>();
   readonly onHints = createSignal<[string, string][] | null>();
   readonly onStatus = createSignal<ConnectionStatus>();
-  readonly onFile = createSignal<ExportedFile>();
-  readonly onRequest = createSignal<{ name: string; values: object; reply: Promise<Message> }>();
+  readonly onFile = createSignal<FileMessage>();
+  readonly onRequest = createSignal<SentRequest>();
   isRestoring = true; // until the server has said whether a project is open already
   private awaitsFirstState = false; // a project was opened and its first state has not arrived
 
@@ -75,15 +65,18 @@ export class StudioApp implements App {
     this.onUi.emit(changes);
   }
 
-  request(name: string, values: object = {}, options: { quiet?: boolean } = {}): Promise<Message> {
+  request<Name extends CommandName>(name: Name, ...args: RequestArguments<Name, RequestOptions>): Promise<AnswerTo<Name>> {
+    const [values = {} as Commands[Name], options] = args;
     const reply = this.connection.request(name, values);
-    const failed = { name, values, request: this.request.bind(this) };
-    reply.catch((failure: RequestError) => options.quiet || this.showToast(createErrorToast(failure, failed)));
+    const openCopy = (): void => void this.request("open", { ...values, copy: true });
+    reply.catch(
+      (failure: RequestError) => options?.quiet || this.showToast(createErrorToast(failure, name === "open" ? openCopy : undefined)),
+    );
     this.onRequest.emit({ name, values, reply });
     return reply;
   }
 
-  stream(name: string, values: object): void {
+  stream<Name extends CommandName>(name: Name, values: Commands[Name]): void {
     this.connection.stream(name, values);
   }
 
@@ -113,33 +106,32 @@ export class StudioApp implements App {
     this.onStatus.emit(status);
   }
 
-  private handleMessage(message: Message): void {
-    const typed = message as { is: string };
-    switch (typed.is) {
+  private handleMessage(message: ServerMessage): void {
+    switch (message.is) {
       case "welcome":
-        return this.handleWelcome(message["project"] as string | null);
+        return this.handleWelcome(message.project);
       case "project":
-        return this.handleProject(message as unknown as Project);
+        return this.handleProject(message);
       case "state":
-        return this.handleState(message as unknown as ProjectState);
+        return this.handleState(message);
       case "moved":
-        return this.onMoved.emit(message as unknown as DragUpdate);
+        return this.onMoved.emit(message);
       case "pulse":
-        return this.onPulse.emit(message as unknown as SteerUpdate);
+        return this.onPulse.emit(message);
       case "job":
-        return this.onJob.emit(message as unknown as Job);
+        return this.onJob.emit(message);
       case "iterate":
-        return this.onIterate.emit(message as unknown as IterationUpdate);
+        return this.onIterate.emit(message);
       case "notice":
-        return this.showToast(message as unknown as Notice);
+        return this.showToast(message);
       case "file":
-        return this.onFile.emit(message as unknown as ExportedFile);
+        return this.onFile.emit(message);
       case "seat":
-        return this.updateUi({ pilot: message["pilot"] === true });
+        return this.updateUi({ pilot: message.pilot });
       case "error":
-        return this.showToast(createErrorToast(message as unknown as ErrorMessage));
-      default:
-        return;
+        return this.showToast(createErrorToast(message));
+      case "done":
+        return; // the answer of a request that has expired
     }
   }
 
@@ -191,17 +183,9 @@ function isShallowEqual(one: unknown, other: unknown): boolean {
   return one === other;
 }
 
-/** The request that failed, and the function that sends another one. */
-interface FailedRequest {
-  name: string;
-  values: object;
-  request(name: string, values: object): unknown;
-}
-
-export function createErrorToast(failure: RequestError | ErrorMessage, failed?: FailedRequest): Toast {
+/** Toast of an error. openCopy: opens a copy of the requested project, which another studio may have locked. */
+export function createErrorToast(failure: RequestError | ErrorMessage, openCopy?: () => void): Toast {
   const text = failure instanceof RequestError ? failure.message : failure.text;
-  const toast: Toast = { tone: "err", title: toSentence(text), text: toSentence(failure.remedy ?? "") };
-  if (failure.code !== "locked" || failed?.name !== "open") return toast;
-  const openCopy = (): void => void failed.request("open", { ...failed.values, copy: true });
-  return { ...toast, actions: [{ text: "Open a copy", onClick: openCopy }] };
+  const actions = failure.code === "locked" && openCopy ? [{ text: "Open a copy", onClick: openCopy }] : undefined;
+  return { tone: "err", title: toSentence(text), text: toSentence(failure.remedy ?? ""), ...(actions && { actions }) };
 }

@@ -10,31 +10,21 @@ export function parseBinaryFrame(data: ArrayBuffer): BinaryFrame | null {
   if (data.byteLength < HEADER_BYTES) return null;
   const head = new Uint32Array(data, 0, 8);
   if (head[0] !== MAGIC) return null;
-  const [, kind, seq, frame, count, flags, rev, extra] = head as unknown as number[];
-  return {
-    kind: kind!,
-    seq: seq!,
-    frame: frame!,
-    count: count!,
-    flags: flags!,
-    rev: rev!,
-    extra: extra!,
-    data,
-    offset: HEADER_BYTES,
-  };
+  const [, kind, seq, frame, count, flags, rev, extra] = head;
+  return { kind, seq, frame, count, flags, rev, extra, data, offset: HEADER_BYTES };
 }
 
 /** Ghost positions (count, 3) in a Current frame, flat, not copied; null if it has none. */
 export function readGhost(message: BinaryFrame): Float32Array | null {
   const from = message.offset + 12 * message.count;
-  if (message.kind !== BinaryKind.Current || !(message.extra & GHOST_FLAG) || message.data.byteLength < from + 12 * message.count)
+  if (message.kind !== BinaryKind.LiveFrame || !(message.extra & GHOST_FLAG) || message.data.byteLength < from + 12 * message.count)
     return null;
   return new Float32Array(message.data, from, 3 * message.count);
 }
 
 /** Smoke density in a Current frame, one byte per cell, not copied; null if it has none. */
 export function readSmoke(message: BinaryFrame): Uint8Array<ArrayBuffer> | null {
-  if (message.kind !== BinaryKind.Current || !(message.extra & SMOKE_FLAG)) return null;
+  if (message.kind !== BinaryKind.LiveFrame || !(message.extra & SMOKE_FLAG)) return null;
   const from = message.offset + 12 * message.count * (message.extra & GHOST_FLAG ? 2 : 1);
   return from < message.data.byteLength ? new Uint8Array(message.data, from) : null;
 }

@@ -6,9 +6,9 @@ import { type App, type BinaryFrame, BinaryKind, type ProjectState } from "./typ
 
 export type Stream = "result" | "given" | "other";
 const STREAMS = new Map<number, Stream>([
-  [BinaryKind.Result, "result"],
-  [BinaryKind.Input, "given"],
-  [BinaryKind.Other, "other"],
+  [BinaryKind.ResultFrame, "result"],
+  [BinaryKind.InputFrame, "given"],
+  [BinaryKind.ComparisonFrame, "other"],
 ]);
 
 const CAPACITY = 256 * 1024 * 1024; // bytes
@@ -16,10 +16,7 @@ const PREFETCH_SHARE = 0.7; // fraction of the capacity that prefetch may fill, 
 const BATCH = 32; // frames per request
 const ACCESS_LIFETIME = 3000; // ms for which a stream is prefetched after its last access
 
-interface CachedFrame {
-  data: Float32Array;
-  rev: number;
-}
+interface CachedFrame { data: Float32Array; rev: number }
 
 export class FrameCache {
   /** Emitted when a frame has arrived. */
@@ -89,7 +86,7 @@ export class FrameCache {
   }
 
   private handleFrame(message: BinaryFrame): void {
-    if (message.kind === BinaryKind.Current && message.rev > this.latestRevision) {
+    if (message.kind === BinaryKind.LiveFrame && message.rev > this.latestRevision) {
       this.latestRevision = message.rev;
       this.scheduleFetch();
     }

@@ -1,10 +1,7 @@
 /** Hovered vertex, shared between panel and views: each highlights what the pointer is over in the other. */
 
 type HoverSource = "panel" | "view";
-interface Hover {
-  node: number | null;
-  from: HoverSource;
-}
+interface Hover { node: number | null; from: HoverSource }
 
 /** Custom event of the window; node is null when the pointer has left. */
 const HOVER_EVENT = "cajole-hover";

@@ -3,17 +3,8 @@
 const IS_MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform ?? "");
 
 const KEY_SYMBOLS: Record<string, string> = {
-  ArrowLeft: "←",
-  ArrowRight: "→",
-  ArrowUp: "↑",
-  ArrowDown: "↓",
-  Enter: "⏎",
-  Escape: "Esc",
-  Delete: "Del",
-  " ": "Space",
-  Num1: "Num 1",
-  Num3: "Num 3",
-  Num7: "Num 7",
+  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Enter: "⏎", Escape: "Esc", Delete: "Del",
+  " ": "Space", Num1: "Num 1", Num3: "Num 3", Num7: "Num 7",
 };
 
 /** "Ctrl+Shift+z" -> "Ctrl ⇧ Z", and "⌘ ⇧ Z" on a Mac. */

@@ -110,7 +110,3 @@ export const getCurrentMode = ({ state }: { state: ProjectState | null }): ModeD
 /** All targets of the current mode. */
 export const getTargets = (state: ProjectState | null): readonly PositionTarget[] =>
   (state && getMode(state.mode).getTargets?.(state)) ?? [];
-
-/** Target of a vertex at a frame, null if there is none. */
-export const findTarget = (state: ProjectState | null, node: number, frame: number): PositionTarget | null =>
-  getTargets(state).find((each) => each.node === node && each.frame === frame) ?? null;

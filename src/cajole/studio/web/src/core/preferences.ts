@@ -13,26 +13,12 @@ const STORED_MODE_KEYS: readonly (keyof StoredModeUi)[] = ["views", "plots"];
 /** Initial UI state. */
 export function loadUi(): UiState {
   const defaults: StoredUi = {
-    ghost: true,
-    trails: true,
-    wireframe: false,
-    snap: "frame",
-    unit: "frames",
-    panel: true,
-    loop: true,
+    ghost: true, trails: true, wireframe: false, snap: "frame", unit: "frames", panel: true, loop: true,
   };
   return {
-    ...defaults,
-    ...loadSetting<Partial<StoredUi>>("choices", {}),
-    page: "start",
+    ...defaults, ...loadSetting<Partial<StoredUi>>("choices", {}), page: "start",
     theme: loadSetting<UiState["theme"] | null>("theme", null) ?? getSystemTheme(),
-    playing: false,
-    playhead: 0,
-    loopRange: [0, 0],
-    views: 2,
-    plots: false,
-    tool: "select",
-    connection: "connecting",
+    playing: false, playhead: 0, loopRange: [0, 0], views: 2, plots: false, tool: "select", connection: "connecting",
     pilot: true,
   };
 }

@@ -7,7 +7,13 @@ interface TestHook {
   view?: {
     project(node: number): [number, number] | null;
     vertex(node: number): Vec3 | null;
+    at(point: Vec3 | null): [number, number] | null;
     handle(): unknown;
+    hover(): unknown;
+    readonly framesDrawn: number;
+    readonly applied: number;
+    readonly idle: boolean;
+    readonly quality: number;
     readonly fps: number;
   };
   timeline?: { x(frame: number): number; y(lane: string): number };

@@ -3,11 +3,7 @@
 import { createSignal } from "./signal";
 
 /** A point of the page [px] and the cost of covering it. */
-export interface WeightedPoint {
-  readonly x: number;
-  readonly y: number;
-  readonly weight: number;
-}
+export interface WeightedPoint { readonly x: number; readonly y: number; readonly weight: number }
 
 /** Emitted when the views were resized or show another body. */
 export const onViewLayout = createSignal<void>();

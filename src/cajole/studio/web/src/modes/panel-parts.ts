@@ -10,7 +10,6 @@ import { createButton, createIconButton, type Button } from "../ui/controls/butt
 import { type Choice, createSegmentedControl, createSwitch } from "../ui/controls/choice";
 import { createKeyedList, createRow } from "../ui/controls/common";
 import { createNumberField, type NumberField, type NumberFieldOptions } from "../ui/controls/field";
-import { createLatestSender } from "../ui/controls/latest-sender";
 import { createList, createListRow, type ListRow, type ListRowState } from "../ui/controls/list";
 import { createSection } from "../ui/controls/section";
 import { createSlider, type SliderOptions } from "../ui/controls/slider";
@@ -18,38 +17,13 @@ import type { SliderScale } from "../ui/controls/slider-scale";
 import type { ChangeResult } from "../ui/controls/synced-value";
 
 /** Panel of a mode: its scrolling element, and a fixed footer above the force meter. */
-export interface ModePanel extends Component {
-  footer: HTMLElement | null;
-  update(state: ProjectState): void;
-}
+export interface ModePanel extends Component { footer: HTMLElement | null; update(state: ProjectState): void }
 
 /** Part of a panel that shows a state, or a part of it. */
-export interface PanelPart<S> extends Component {
-  update(state: S): void;
-}
+export interface PanelPart<S> extends Component { update(state: S): void }
 
 /** Change per pixel of scrubbing a position, as a fraction of the body size. */
 const SCRUB_STEP = 1 / 500;
-
-/** Sender of one field of a message during a drag: one request at a time, then the newest value. */
-export function createLiveSender(app: App, message: string, name: string): (value: number) => Promise<unknown> {
-  return createLatestSender((value: number) => app.request(message, { [name]: value }));
-}
-
-/** Sender of one field of a message. */
-export function createSender<T>(app: App, message: string, name: string): (value: T) => Promise<unknown> {
-  return (value) => app.request(message, { [name]: value });
-}
-
-/** Send a request and ignore its error, which a toast shows. */
-export function send(app: App, message: string, values: object = {}): void {
-  void app.request(message, values).catch(() => undefined);
-}
-
-/** Set the edit frame. */
-export function goToFrame(app: App, frame: number): void {
-  send(app, "frame", { frame });
-}
 
 interface RowOptions<S, T> {
   title: string; // label of the row; "" for a control without a label
@@ -62,10 +36,7 @@ interface RowOptions<S, T> {
   before?: Child; // in the same row, before the control
   after?: Child;
 }
-interface Control<T> extends Component {
-  set(value: T): void;
-  setDisabledReason(reason: string | null): void;
-}
+interface Control<T> extends Component { set(value: T): void; setDisabledReason(reason: string | null): void }
 
 /** Row with a control that shows one value of the state. */
 function bindRow<S, T>(options: RowOptions<S, T>, control: Control<T>, beforeSet?: (state: S) => void): PanelPart<S> {
@@ -167,7 +138,7 @@ export function createHandOverButtons<S>(
 ): PanelPart<S> {
   const buttons = modes.map((name): Button => {
     const { title, icon, handOverText } = getMode(name);
-    const onPress = (): void => send(app, "mode", { mode: name, hand: true });
+    const onPress = (): void => void app.request("mode", { mode: name, hand: true });
     return createButton({ text: handOverText, icon, tip: `Open this motion in ${title}`, onPress });
   });
   return {
@@ -193,7 +164,7 @@ export function createJobButton<S>(app: App, options: JobButtonOptions<S>): Pane
   let running: string | null = null;
   let last: S | null = null;
   const start = createButton({ text: "", icon, kind: "primary", main: true, key: "Enter", tip, onPress });
-  const stop = createButton({ text: end.text, tip: end.tip, onPress: () => running && send(app, end.command, { job: running }) });
+  const stop = createButton({ text: end.text, tip: end.tip, onPress: () => running && void app.request(end.command, { job: running }) });
   stop.element.classList.add("p-main");
   const element = h("div", { class: "panel-action" }, start.element, stop.element);
   const update = (state: S): void => {
@@ -231,11 +202,11 @@ export function createTargetList<T extends PositionTarget>(app: App, options: Ta
   const make = (target: T): ListRow & { target: T } => {
     const remove = createIconButton({
       name: `${removeText} ${target.name}`, icon: "x", size: 24,
-      onPress: () => send(app, "marker.delete", { lane, ids: [row.target.id] }),
+      onPress: () => void app.request("marker.delete", { lane, ids: [row.target.id] }),
     });
     const onPick = (): void => {
-      goToFrame(app, row.target.frame);
-      send(app, "select", { nodes: [row.target.node] });
+      void app.request("frame", { frame: row.target.frame });
+      void app.request("select", { nodes: [row.target.node] });
     };
     const onHover = (over: boolean): void => emitHover(over ? row.target.node : null, "panel");
     const row = { ...createListRow({ marker: createMarker(target), onPick, onHover, actions: [remove.element] }), target };
@@ -246,9 +217,7 @@ export function createTargetList<T extends PositionTarget>(app: App, options: Ta
     const { frame = -1, selection = [] } = app.state ?? {};
     row.set({
       selected: target.frame === frame && selection.some(({ node }) => node === target.node),
-      highlighted: target.node === hoveredNode,
-      warn: target.warn,
-      ...describe(target),
+      highlighted: target.node === hoveredNode, warn: target.warn, ...describe(target),
     });
   });
   const dispose = onHover("panel", (node) => {

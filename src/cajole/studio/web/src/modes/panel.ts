@@ -5,7 +5,7 @@ import { setAttribute, setChildren, h } from "../core/dom";
 import { getMode, type ModeName } from "../core/modes";
 import type { App, Component, ProjectState } from "../core/types";
 import { createForceMeter } from "../ui/controls/force-meter";
-import { goToFrame, type ModePanel } from "./panel-parts";
+import type { ModePanel } from "./panel-parts";
 
 /** Interval of meter updates [ms]; faster digits cannot be read. */
 const MIN_UPDATE_INTERVAL = 120;
@@ -13,7 +13,7 @@ const MIN_UPDATE_INTERVAL = 120;
 export function createPanel(app: App): Component {
   const scroll = h("div", { class: "panel-scroll" });
   const footer = h("div", { class: "panel-foot" });
-  const meter = createForceMeter((frame) => goToFrame(app, frame));
+  const meter = createForceMeter((frame) => void app.request("frame", { frame: frame }));
   const element = h("aside", { class: "panel", "aria-label": "Settings of this mode" }, scroll, footer, meter.element);
   let shown: { mode: ModeName; part: ModePanel } | null = null;
 
@@ -45,49 +45,31 @@ export function createPanel(app: App): Component {
     }
   };
   const jobs = new Set<string>();
-  const disposers = [
-    app.onProject.on(clear),
-    app.onState.on((state) => {
-      update(state);
-      updateEnabled();
-    }),
-    app.onUi.on((change) => {
-      if ("connection" in change || "pilot" in change) updateEnabled();
-    }),
-    app.onMoved.on((moved) => {
-      if (moved.meter) meter.set(moved.meter);
-    }),
-    app.onJob.on((job) => {
-      if (job.state === "running") jobs.add(job.job);
-      else jobs.delete(job.job);
-      meter.setBusy(jobs.size > 0);
-    }),
-    subscribeEffort(app, (share) => meter.setShare(share)),
-  ];
-  if (app.state) update(app.state);
+  let lastEffort = 0; // time of the last one shown [ms]
+  app.onProject.on(clear);
+  app.onState.on((state) => {
+    update(state);
+    updateEnabled();
+  });
+  app.onUi.on((change) => ("connection" in change || "pilot" in change) && updateEnabled());
+  app.onMoved.on((moved) => moved.meter && meter.set(moved.meter));
+  app.onJob.on(({ job, state }) => {
+    if (state === "running") jobs.add(job);
+    else jobs.delete(job);
+    meter.setBusy(jobs.size > 0);
+  });
+  app.onPulse.on(({ effort }) => {
+    const now = performance.now();
+    if (now - lastEffort < MIN_UPDATE_INTERVAL) return;
+    lastEffort = now;
+    meter.setShare(effort);
+  });
   updateEnabled();
-  return {
-    element,
-    dispose: () => {
-      for (const end of disposers) end();
-      clear();
-    },
-  };
+  return { element };
 }
 
 /** Reason why the panel is disabled; null if it is enabled. */
 function getOfflineReason(app: App): string | null {
   if (app.ui.connection !== "connected") return "The connection is lost. Controls are enabled again when it is back";
   return app.ui.pilot ? null : "This project is open in another tab. Take over to change it";
-}
-
-/** Subscribe to the effort of a live simulation at a readable rate. */
-function subscribeEffort(app: App, show: (share: number) => void): () => void {
-  let last = 0;
-  return app.onPulse.on((pulse) => {
-    const now = performance.now();
-    if (now - last < MIN_UPDATE_INTERVAL) return;
-    last = now;
-    show(pulse.effort);
-  });
 }

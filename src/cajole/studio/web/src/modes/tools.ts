@@ -5,8 +5,7 @@ import type { ToolEntry } from "../core/modes";
 import type { UiState } from "../core/types";
 
 export const createToolEntry = (tool: UiState["tool"], icon: Icon = tool): ToolEntry => ({
-  command: `tool.${tool}`,
-  icon,
+  command: `tool.${tool}`, icon,
   isPressed: (app) => app.ui.tool === tool,
 });
 

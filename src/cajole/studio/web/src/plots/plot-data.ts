@@ -1,7 +1,7 @@
 /** Axis ranges, and the cost history of an optimization. No DOM access. */
 
 import { formatDigits } from "../core/format";
-import type { IterationUpdate } from "../core/types";
+import type { IterateMessage } from "../core/types";
 import { xToFrame, type TimeScale } from "../timeline/time-scale";
 import type { PlotData } from "./plot-row";
 
@@ -23,9 +23,9 @@ export function computeNiceMax(values: readonly number[], minimum: number): numb
 /** Cost per iteration of the latest optimization. */
 export class CostHistory {
   private job: string | null = null;
-  private iterations: IterationUpdate[] = [];
+  private iterations: IterateMessage[] = [];
 
-  add(iterate: IterationUpdate): void {
+  add(iterate: IterateMessage): void {
     if (iterate.job !== this.job) [this.job, this.iterations] = [iterate.job, []];
     if (Number.isFinite(iterate.cost) && iterate.cost > 0) this.iterations.push(iterate);
   }
@@ -37,13 +37,8 @@ export class CostHistory {
     if (!last) return { xs: [], ys: [], x: [-0.2, 20], y: [1, 10], top: "", value: "–", unit: "", empty: true };
     return {
       xs: this.iterations.map((each) => each.iteration),
-      ys,
-      x: [-0.2, Math.max(last.iteration, 5) * 1.03],
-      y: [low / 1.5, Math.max(high, low * 1.1) * 1.2],
-      top: formatDigits(high, 2),
-      value: formatDigits(last.cost, 3),
-      unit: `step ${last.iteration}`,
-      empty: false,
+      ys, x: [-0.2, Math.max(last.iteration, 5) * 1.03], y: [low / 1.5, Math.max(high, low * 1.1) * 1.2],
+      top: formatDigits(high, 2), value: formatDigits(last.cost, 3), unit: `step ${last.iteration}`, empty: false,
     };
   }
 }

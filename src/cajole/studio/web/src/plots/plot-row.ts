@@ -47,9 +47,7 @@ export function createPlotRow(options: PlotRowOptions): PlotRow {
   const top = h("span", { class: "plots-top" });
   const note = h("p", { class: "plots-empty" }, options.empty);
   const stage = h("div", { class: "plots-stage" }, top, note);
-  const name = h(
-    "div",
-    { class: "plots-name" },
+  const name = h("div", { class: "plots-name" },
     h("div", { class: "plots-title" }, options.name),
     h("div", { class: "plots-line" }, value, unit),
   );
@@ -99,23 +97,17 @@ function createUPlotOptions(options: PlotRowOptions, getData: () => PlotData): u
     series: [
       {},
       {
-        stroke: getColor,
-        width: 1.75,
+        stroke: getColor, width: 1.75,
         fill: () => `color-mix(in srgb, ${getColor()} 24%, transparent)`,
-        points: { show: false },
-        pxAlign: 0,
+        points: { show: false }, pxAlign: 0,
         fillTo: (u) => u.scales["y"].min ?? 0,
       },
     ],
     axes: [
       {
-        show: options.axis,
-        size: AXIS_HEIGHT,
-        gap: 2,
-        font,
+        show: options.axis, size: AXIS_HEIGHT, gap: 2, font,
         stroke: () => getToken("t3"),
-        grid: { show: false },
-        ticks: { show: false },
+        grid: { show: false }, ticks: { show: false },
         splits: () => options.getTicks(),
         values: (_, splits) => splits.map(options.formatTick),
         space: 0,

@@ -26,7 +26,7 @@ export interface PlotSet {
   cursors(width: number): [number | null, number | null];
 }
 
-export function createPlotDrawer(app: App): Component & { dispose(): void } {
+export function createPlotDrawer(app: App): Component {
   const history = new LiveHistory();
   const costs = new CostHistory();
   const axisLabel = h("span", { class: "plots-strip" });
@@ -76,43 +76,30 @@ export function createPlotDrawer(app: App): Component & { dispose(): void } {
     if (x !== null) line.style.transform = `translateX(${x - 0.75}px)`;
   }
 
-  const size = new ResizeObserver(scheduleRender);
-  size.observe(element);
-  const disposers = [
-    app.onState.on(() => {
-      curve = null;
-      scheduleRender();
-    }),
-    app.onMoved.on(({ meter }) => {
-      curve = meter?.curve ?? curve;
-      scheduleRender();
-    }),
-    app.onPulse.on((pulse) => {
-      history.add(pulse.time, pulse.error, pulse.effort, pulse.push !== null);
-      scheduleRender();
-    }),
-    app.onIterate.on((iterate) => {
-      costs.add(iterate);
-      scheduleRender();
-    }),
-    app.onProject.on(() => history.clear()),
-    app.onUi.on((showMode) => {
-      if (showMode.plots === false || showMode.page) scheduled ||= requestAnimationFrame(render);
-      else scheduleRender();
-    }),
-    app.onTheme.on(() => {
-      for (const each of current?.rows ?? []) each.redraw();
-    }),
-    onSharedScale(app, scheduleRender),
-    () => size.disconnect(),
-  ];
+  new ResizeObserver(scheduleRender).observe(element);
+  app.onState.on(() => {
+    curve = null;
+    scheduleRender();
+  });
+  app.onMoved.on(({ meter }) => {
+    curve = meter?.curve ?? curve;
+    scheduleRender();
+  });
+  app.onPulse.on((pulse) => {
+    history.add(pulse.time, pulse.error, pulse.effort, pulse.push !== null);
+    scheduleRender();
+  });
+  app.onIterate.on((iterate) => {
+    costs.add(iterate);
+    scheduleRender();
+  });
+  app.onProject.on(() => history.clear());
+  app.onUi.on((change) => {
+    if (change.plots === false || change.page) scheduled ||= requestAnimationFrame(render);
+    else scheduleRender();
+  });
+  app.onTheme.on(() => current?.rows.forEach((row) => row.redraw()));
+  onSharedScale(app, scheduleRender);
   scheduleRender();
-  return {
-    element,
-    dispose: () => {
-      cancelAnimationFrame(scheduled);
-      for (const end of disposers) end();
-      for (const each of current?.rows ?? []) each.dispose();
-    },
-  };
+  return { element };
 }

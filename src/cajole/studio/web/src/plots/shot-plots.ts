@@ -24,12 +24,8 @@ function createForceData(app: App, width: number, curve: number[] | null): PlotD
   return {
     xs: empty ? [] : values.map((_, i) => i),
     ys: empty ? [] : values.map((value) => Math.min(value, 1.05 * peak)),
-    x: getFrameRange(app, width),
-    y: [0, peak],
-    top: empty ? "" : formatForceShare(peak),
-    value: formatForceShare(values[app.state?.frame ?? 0] ?? 0),
-    unit: "of body weight",
-    empty,
+    x: getFrameRange(app, width), y: [0, peak], top: empty ? "" : formatForceShare(peak),
+    value: formatForceShare(values[app.state?.frame ?? 0] ?? 0), unit: "of body weight", empty,
   };
 }
 

@@ -26,13 +26,11 @@ export function buildRulerMenu(model: TimelineModel, frame: number): MenuEntry[]
   const [from, to] = app.ui.loopRange;
   const entries: MenuEntry[] = [
     {
-      text: `Loop from ${frame}`,
-      key: "[",
+      text: `Loop from ${frame}`, key: "[",
       onSelect: () => app.setUi({ loop: true, loopRange: [frame, Math.max(to, frame)] }),
     },
     {
-      text: `Loop up to ${frame}`,
-      key: "]",
+      text: `Loop up to ${frame}`, key: "]",
       onSelect: () => app.setUi({ loop: true, loopRange: [Math.min(from, frame), frame] }),
     },
     { text: "Loop the whole shot", icon: "loop", onSelect: () => app.setUi({ loop: true, loopRange: [0, last] }) },

@@ -3,12 +3,10 @@
 import { clamp } from "../core/math";
 import { getToken } from "../core/theme";
 import type { Marker } from "../core/types";
-import { getItemKeys, type MarkerItem, type LaneRow } from "./lane-layout";
-import { truncateText, computeLabelWidths } from "./marker-groups";
+import { getItemKeys, type MarkerItem, type LaneRow, truncateText, computeLabelWidths } from "./lane-layout";
 import { getMarkerKey, type TimelineModel } from "./timeline-model";
-import { fillRoundRect, withAlpha, getFont, strokeLine, snapToPixel, getSwatchColor, getToneColor, type Context2D } from "./canvas-style";
+import { fillRoundRect, withAlpha, getFont, strokeLine, snapToPixel, getSwatchColor, getToneColor, type Context2D, traceShape } from "./canvas-style";
 import { xToFrame, frameToX } from "./time-scale";
-import { traceShape } from "./marker-shapes";
 
 const MARKER_RADIUS = 6;
 const HALO_RADIUS = 10;

@@ -1,9 +1,8 @@
 /** Drawing of the timeline: ruler, ranges, lanes, cursors, overview. */
 
 import { getToken } from "../core/theme";
-import { layOutRows, getOverviewThumb } from "./lane-layout";
+import { FLAG_BOX, type CursorFlag, getCursorFlags, getOverviewThumb, layOutRows } from "./lane-layout";
 import { drawLaneBackground, drawMarkers } from "./draw-lanes";
-import { FLAG_BOX, type CursorFlag, getCursorFlags } from "./cursor-flags";
 import { OVERVIEW_HEIGHT, RULER_HEIGHT, type TimelineModel } from "./timeline-model";
 import { fillRoundRect, withAlpha, getFont, strokeLine, snapToPixel, type Context2D } from "./canvas-style";
 import { isPartial, formatFrame, computeRulerSteps, listTicks, frameToX } from "./time-scale";

@@ -7,7 +7,7 @@ import { createKeyedList } from "../ui/controls/common";
 import { selectMarkers, getSelectMode } from "./marker-actions";
 import { buildLaneMenu } from "./context-menus";
 import { getMarkerKey, type TimelineModel } from "./timeline-model";
-import { createShapeIcon } from "./marker-shapes";
+import { createShapeIcon } from "./canvas-style";
 
 const NEXT_UNIT: Record<UiState["unit"], UiState["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
 
@@ -16,9 +16,7 @@ interface Gutter extends Component { update(): void }
 export function createGutter(model: TimelineModel): Gutter {
   const { app } = model;
   const unit = h("button", {
-    type: "button",
-    class: "timeline-unit",
-    "data-tip": "Frames, seconds or timecode",
+    type: "button", class: "timeline-unit", "data-tip": "Frames, seconds or timecode",
     onclick: () => app.setUi({ unit: NEXT_UNIT[app.ui.unit] }),
   });
   const list = h("div", { class: "timeline-names" });

@@ -3,7 +3,6 @@
 import { clamp } from "../core/math";
 import { getTargets } from "../core/modes";
 import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
-import { computeMoveBounds } from "./snapping";
 import { MAX_FRAME_WIDTH, scrolledTo, frameToX, zoomed } from "./time-scale";
 
 export type SelectMode = "only" | "add" | "toggle" | "take";
@@ -52,6 +51,11 @@ export function groupByLane(markers: readonly MarkerRef[]): [string, MarkerRef[]
 const getIds = (markers: readonly MarkerRef[]): string[] => markers.map((ref) => ref.marker.id);
 export const filterMovable = (markers: readonly MarkerRef[]): MarkerRef[] => markers.filter((ref) => ref.marker.movable);
 
+/** Least and greatest shift that keeps all frames in `range`; frames outside may stay. */
+export function computeMoveBounds(frames: readonly number[], range: readonly [number, number]): [number, number] {
+  return [Math.min(range[0] - Math.min(...frames), 0), Math.max(range[1] - Math.max(...frames), 0)];
+}
+
 /** Delete the movable ones of some markers. */
 export function deleteMarkers(model: TimelineModel, markers: readonly MarkerRef[]): void {
   for (const [lane, movable] of groupByLane(filterMovable(markers)))
@@ -67,9 +71,7 @@ export function copyMarkers(model: TimelineModel, markers: readonly MarkerRef[])
   const by = clamp(model.frame - Math.min(...frames), low, high);
   if (by === 0)
     return model.app.showToast({
-      tone: "warn",
-      title: "Copy to another frame",
-      text: "Go to the target frame, then copy.",
+      tone: "warn", title: "Copy to another frame", text: "Go to the target frame, then copy.",
     });
   for (const [lane, group] of groupByLane(movable))
     void model.app.request("marker.copy", { lane, ids: getIds(group), frames: group.map((ref) => ref.marker.frame + by) });
@@ -85,8 +87,7 @@ export function nudgeMarkers(model: TimelineModel, by: number): void {
   model.expectMarkers(movable.map(({ lane, marker }) => ({ lane: lane.id, frame: marker.frame + shift, text: marker.text })));
   for (const [lane, group] of groupByLane(movable))
     void model.app.request("marker.move", {
-      lane,
-      ids: getIds(group),
+      lane, ids: getIds(group),
       frames: group.map((ref) => ref.marker.frame + shift),
       final: true,
     });

@@ -14,11 +14,7 @@ let listCount = 0;
 export function createMarkerList(model: TimelineModel, rename: (ref: MarkerRef) => void): MarkerList {
   const prefix = `marker-${++listCount}`;
   const element = h("div", {
-    class: "hidden-text",
-    role: "listbox",
-    "aria-label": "Markers",
-    "aria-multiselectable": "true",
-    tabIndex: 0,
+    class: "hidden-text", role: "listbox", "aria-label": "Markers", "aria-multiselectable": "true", tabIndex: 0,
   });
   const names = new Map<string, string>();
   const getId = (key: string): string => names.get(key) ?? names.set(key, `${prefix}-${names.size}`).get(key)!;
@@ -48,12 +44,7 @@ export function createMarkerList(model: TimelineModel, rename: (ref: MarkerRef) 
     const all = getOrderedMarkers();
     const at = all.findIndex((ref) => getKey(ref) === model.focus);
     const targets: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowRight: at + 1,
-      ArrowUp: at - 1,
-      ArrowLeft: at - 1,
-      Home: 0,
-      End: all.length - 1,
+      ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1,
     };
     const ref = all[at];
     if (event.key in targets) focus(all[Math.min(Math.max(targets[event.key], 0), all.length - 1)]);

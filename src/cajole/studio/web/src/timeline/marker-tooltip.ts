@@ -58,10 +58,7 @@ export function openRenameField(model: TimelineModel, ref: MarkerRef, container:
   const row = layOutRows(model).find((each) => each.lane.id === ref.lane.id);
   if (!row) return;
   const input = h("input", {
-    class: "timeline-rename",
-    value: ref.marker.text,
-    maxlength: 60,
-    "aria-label": `New name of ${ref.marker.text}`,
+    class: "timeline-rename", value: ref.marker.text, maxlength: 60, "aria-label": `New name of ${ref.marker.text}`,
   });
   let open = true;
   const close = (save: boolean): void => {

@@ -1,10 +1,8 @@
 /** Pointer input of the timeline: hit testing, drags, wheel zoom, double click. */
 
 import { selectMarkerVertices, goToMarker, zoomToMarkers, selectMarkers, getSelectMode } from "./marker-actions";
-import { getEdgeAreas, getMarkerAreas, getItemKeys, findRow, layOutRows, type DragEdge, type MarkerHit } from "./lane-layout";
-import { createEdgeDrag, fitView, createPanDrag, createScrubDrag, type TimelineDrag } from "./drags";
-import { findHit } from "./hit-areas";
-import { createBandDrag, createMarkerDrag } from "./marker-drag";
+import { getEdgeAreas, getMarkerAreas, getItemKeys, findRow, layOutRows, type DragEdge, type MarkerHit, findHit } from "./lane-layout";
+import { createEdgeDrag, fitView, createPanDrag, createScrubDrag, type TimelineDrag, createBandDrag, createMarkerDrag } from "./drags";
 import { RULER_HEIGHT, type TimelineModel, type MarkerRef } from "./timeline-model";
 import { panned, xToNearestFrame, zoomed } from "./time-scale";
 
@@ -25,14 +23,12 @@ export function hitTest(model: TimelineModel, x: number, y: number): HitResult {
 
 const getMarkerRefs = ({ row, item }: MarkerHit): MarkerRef[] => item.markers.map((marker) => ({ lane: row.lane, marker }));
 
-interface PointerInput { dispose(): void }
-
 /** onHover: called with the marker under the pointer, null for none or during a drag. */
 export function installPointerInput(
   canvas: HTMLCanvasElement,
   model: TimelineModel,
   onHover: (found: MarkerHit | null) => void,
-): PointerInput {
+): void {
   let active: (StartedDrag & { x: number; y: number; moved: boolean }) | null = null;
   const at = (event: MouseEvent): [number, number] => {
     const box = canvas.getBoundingClientRect();
@@ -112,7 +108,6 @@ export function installPointerInput(
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("wheel", wheel, { passive: false });
   canvas.addEventListener("dblclick", (event) => handleDoubleClick(model, ...at(event)));
-  return { dispose: () => finish("cancel") };
 }
 
 /** immediate: starts with the press, not with the first movement. */

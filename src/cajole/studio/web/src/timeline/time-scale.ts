@@ -28,10 +28,7 @@ const computeFitStep = (width: number, frames: number): number =>
 
 /** Scale of the whole shot. */
 export const createFitScale = (width: number, frames: number): TimeScale => ({
-  first: 0,
-  step: computeFitStep(width, frames),
-  width,
-  frames,
+  first: 0, step: computeFitStep(width, frames), width, frames,
 });
 
 export const frameToX = (scale: TimeScale, frame: number): number => PADDING_LEFT + (frame - scale.first) * scale.step;

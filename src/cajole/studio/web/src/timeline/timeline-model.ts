@@ -49,10 +49,7 @@ export class TimelineModel {
   private expected: ExpectedMarker[] = [];
 
   /** redraw: called on every change of what is drawn; must be cheap. */
-  constructor(
-    readonly app: App,
-    readonly redraw: () => void,
-  ) {}
+  constructor(readonly app: App, readonly redraw: () => void) {}
 
   get state(): ProjectState | null {
     return this.app.state;

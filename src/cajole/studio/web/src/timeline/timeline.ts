@@ -7,6 +7,7 @@ import { h } from "../core/dom";
 import { loadSetting, saveSetting } from "../core/storage";
 import type { App, Component } from "../core/types";
 import { clamp } from "../core/math";
+import { trackPointer } from "../ui/controls/pointer-drag";
 import { openMenu } from "../ui/menu";
 import { buildMarkerMenu, buildRulerMenu } from "./context-menus";
 import { drawTimeline } from "./draw";
@@ -18,13 +19,7 @@ import { MarkerTooltip, openRenameField } from "./marker-tooltip";
 import { hitTest, installPointerInput } from "./pointer-input";
 import { frameToX, resized, setSharedScale, xToNearestFrame } from "./time-scale";
 import {
-  getMarkerKey,
-  LANE_HEIGHT,
-  type MarkerRef,
-  OVERVIEW_HEIGHT,
-  RULER_HEIGHT,
-  TimelineModel,
-  TRANSPORT_HEIGHT,
+  getMarkerKey, LANE_HEIGHT, type MarkerRef, OVERVIEW_HEIGHT, RULER_HEIGHT, TimelineModel, TRANSPORT_HEIGHT,
 } from "./timeline-model";
 import { createTransport } from "./transport";
 
@@ -39,7 +34,7 @@ interface TimelineHook {
   y(lane: string): number;
   markers(): { lane: string; id: string; frame: number; text: string; x: number; y: number; selected: boolean }[];
 }
-interface Timeline extends Component { hook: TimelineHook; dispose(): void }
+interface Timeline extends Component { hook: TimelineHook }
 
 export function createTimeline(app: App): Timeline {
   const canvas = h("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
@@ -106,22 +101,15 @@ export function createTimeline(app: App): Timeline {
     openMenu(at, buildMarkerMenu(model, model.selectedMarkers, startRename), "Marker");
   }
 
-  const pointer = installPointerInput(canvas, model, (found) => tip.setTarget(found));
+  installPointerInput(canvas, model, (found) => tip.setTarget(found));
   canvas.addEventListener("contextmenu", openContextMenu);
-  const size = new ResizeObserver(() => model.redraw());
-  size.observe(stage);
-  const disposers = [...subscribe(model), ...registerCommands(model), () => size.disconnect(), () => pointer.dispose()];
+  new ResizeObserver(() => model.redraw()).observe(stage);
+  subscribe(model);
+  registerCommands(model);
   const testHook = createTestHook(model, canvas);
   if (window.cajole) window.cajole.timeline = testHook;
   model.redraw();
-  return {
-    element,
-    hook: testHook,
-    dispose: () => {
-      cancelAnimationFrame(scheduled);
-      for (const end of disposers) end();
-    },
-  };
+  return { element, hook: testHook };
 }
 
 /** Stored height, null for the default. */
@@ -130,35 +118,31 @@ function loadHeight(): number | null {
   return typeof height === "number" && height >= TRANSPORT_HEIGHT + RULER_HEIGHT + LANE_HEIGHT + OVERVIEW_HEIGHT ? height : null;
 }
 
-/** Subscribe to what changes the drawing; returns the unsubscribe functions. */
-function subscribe(model: TimelineModel): (() => void)[] {
+/** Subscribe to what changes the drawing. */
+function subscribe(model: TimelineModel): void {
   const { app } = model;
-  return [
-    app.onState.on((state) => model.handleState(state)),
-    app.onProject.on(() => model.setSelection([])),
-    app.onUi.on(() => model.redraw()),
-    app.onTheme.on(() => model.redraw()),
-    app.onMoved.on(({ meter }) => {
-      if (!meter?.curve) return;
-      model.liveCurve = meter.curve;
-      model.redraw();
-    }),
-    app.onPulse.on(({ frame, lap }) => {
-      [model.liveFrame, model.lap] = [frame, lap];
-      model.redraw();
-    }),
-  ];
+  app.onState.on((state) => model.handleState(state));
+  app.onProject.on(() => model.setSelection([]));
+  app.onUi.on(() => model.redraw());
+  app.onTheme.on(() => model.redraw());
+  app.onMoved.on(({ meter }) => {
+    if (!meter?.curve) return;
+    model.liveCurve = meter.curve;
+    model.redraw();
+  });
+  app.onPulse.on(({ frame, lap }) => {
+    [model.liveFrame, model.lap] = [frame, lap];
+    model.redraw();
+  });
 }
 
 /** Register the commands on selected markers. */
-function registerCommands(model: TimelineModel): (() => void)[] {
-  return [
-    registerHandler("marker.back", () => nudgeMarkers(model, -1)),
-    registerHandler("marker.on", () => nudgeMarkers(model, 1)),
-    registerHandler("marker.back10", () => nudgeMarkers(model, -10)),
-    registerHandler("marker.on10", () => nudgeMarkers(model, 10)),
-    registerHandler("marker.delete", () => deleteMarkers(model, model.selectedMarkers)),
-  ];
+function registerCommands(model: TimelineModel): void {
+  registerHandler("marker.back", () => nudgeMarkers(model, -1));
+  registerHandler("marker.on", () => nudgeMarkers(model, 1));
+  registerHandler("marker.back10", () => nudgeMarkers(model, -10));
+  registerHandler("marker.on10", () => nudgeMarkers(model, 10));
+  registerHandler("marker.delete", () => deleteMarkers(model, model.selectedMarkers));
 }
 
 function createTestHook(model: TimelineModel, canvas: HTMLCanvasElement): TimelineHook {
@@ -173,13 +157,8 @@ function createTestHook(model: TimelineModel, canvas: HTMLCanvasElement): Timeli
     markers: () =>
       getMarkerAreas(layOutRows(model)).flatMap(({ target: { row, item } }) =>
         item.markers.map((marker) => ({
-          lane: row.lane.id,
-          id: marker.id,
-          frame: marker.frame,
-          text: marker.text,
-          x: box().left + item.x,
-          y: middle(row.lane.id),
-          selected: model.isSelected(row.lane, marker),
+          lane: row.lane.id, id: marker.id, frame: marker.frame, text: marker.text, x: box().left + item.x,
+          y: middle(row.lane.id), selected: model.isSelected(row.lane, marker),
         })),
       ),
   };
@@ -190,11 +169,8 @@ const RESIZE_STEP = 14; // px per arrow key
 /** Handle that resizes the timeline, at most to half the window. set: null restores the default height. */
 function createResizer(get: () => number, set: (height: number | null) => void, getMinHeight: () => number): Component {
   const element = h("div", {
-    class: "timeline-resize",
-    role: "separator",
-    "aria-orientation": "horizontal",
-    "aria-label": "Height of the timeline",
-    tabIndex: 0,
+    class: "timeline-resize", role: "separator", "aria-orientation": "horizontal",
+    "aria-label": "Height of the timeline", tabIndex: 0,
   });
   const setHeight = (height: number): void => {
     set(clamp(height, getMinHeight(), innerHeight / 2));
@@ -203,12 +179,8 @@ function createResizer(get: () => number, set: (height: number | null) => void, 
   element.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     event.preventDefault();
-    element.setPointerCapture(event.pointerId);
-    const [start, before] = [event.clientY, get()];
-    const move = (moved: PointerEvent): void => setHeight(before + start - moved.clientY);
-    element.addEventListener("pointermove", move);
-    const end = (): void => element.removeEventListener("pointermove", move);
-    element.addEventListener("lostpointercapture", end, { once: true });
+    const bottom = event.clientY + get();
+    trackPointer(element, event, { move: ({ clientY }) => setHeight(bottom - clientY), end: () => undefined });
   });
   element.addEventListener("dblclick", () => set(null));
   element.addEventListener("keydown", (event) => {

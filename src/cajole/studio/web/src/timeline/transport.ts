@@ -1,12 +1,11 @@
 /** Transport bar: frame counter, playback, loop, snapping, zoom. */
 
 import { clamp } from "../core/math";
-import { getShortcut } from "../core/commands";
 import { setAttribute, h, setText } from "../core/dom";
 import { formatNumber, formatSeconds } from "../core/format";
-import type { IconName } from "../core/icons";
-import type { App, Component } from "../core/types";
-import { createIconButton, type IconButton } from "../ui/controls/button";
+import type { Component } from "../core/types";
+import { createIconButton } from "../ui/controls/button";
+import { createCommandButton } from "../ui/controls/command-button";
 import { createSegmentedControl } from "../ui/controls/choice";
 import { focusViewport } from "../ui/controls/common";
 import { fitView } from "./drags";
@@ -16,10 +15,6 @@ import { parseFrame, frameToX, zoomed } from "./time-scale";
 const ZOOM_STEP = 1.5; // factor of the zoom buttons
 
 interface Transport extends Component { update(): void }
-
-/** Button that runs a command. */
-const createCommandButton = (app: App, command: string, name: string, icon: IconName): IconButton =>
-  createIconButton({ name, icon, key: getShortcut(command), size: 28, onPress: () => app.runCommand(command) });
 
 export function createTransport(model: TimelineModel): Transport {
   const { app } = model;
@@ -37,13 +32,9 @@ export function createTransport(model: TimelineModel): Transport {
   });
   const plots = createCommandButton(app, "plots", "Plots", "plot");
   const bar = h("span", { class: "timeline-rule" });
-  const element = h(
-    "div",
-    { class: "timeline-transport", role: "toolbar", "aria-label": "Playing" },
+  const element = h("div", { class: "timeline-transport", role: "toolbar", "aria-label": "Playing" },
     h("div", { class: "timeline-left" }, counter.element, time),
-    h(
-      "div",
-      { class: "timeline-middle" },
+    h("div", { class: "timeline-middle" },
       createCommandButton(app, "frame.first", "First frame", "first").element,
       createCommandButton(app, "frame.prev", "Previous frame", "prev").element,
       play.element,
@@ -52,9 +43,7 @@ export function createTransport(model: TimelineModel): Transport {
       bar,
       loop.element,
     ),
-    h(
-      "div",
-      { class: "timeline-right" },
+    h("div", { class: "timeline-right" },
       h("span", { class: "timeline-word" }, "Snap"),
       snap.element,
       bar.cloneNode(),

@@ -45,13 +45,8 @@ function openPalette(app: StudioApp, onClose: () => void): void {
   let found: Command[] = [];
   const list = h("div", { class: "palette-list", role: "listbox", id: "palette-list", "aria-label": "Commands" });
   const field = h("input", {
-    type: "text",
-    role: "combobox",
-    placeholder: "What would you like to do?",
-    "aria-label": "Find a command",
-    "aria-controls": "palette-list",
-    "aria-expanded": "true",
-    spellcheck: "false",
+    type: "text", role: "combobox", placeholder: "What would you like to do?", "aria-label": "Find a command",
+    "aria-controls": "palette-list", "aria-expanded": "true", spellcheck: "false",
     oninput: () => ((chosen = 0), draw()),
   });
   const fits = (each: Command): boolean =>
@@ -99,12 +94,8 @@ function createOption(app: StudioApp, each: Command, selected: boolean, choose: 
   return h(
     "div",
     {
-      class: "palette-row",
-      role: "option",
-      id: `command-${each.id}`,
-      "aria-selected": selected,
-      "aria-disabled": why === null ? null : "true",
-      onclick: choose,
+      class: "palette-row", role: "option", id: `command-${each.id}`, "aria-selected": selected,
+      "aria-disabled": why === null ? null : "true", onclick: choose,
     },
     each.icon ? createIcon(each.icon) : h("span", { class: "menu-blank" }),
     h("span", { class: "menu-text" }, each.title),

@@ -2,10 +2,7 @@
 
 import { h, type Child } from "../core/dom";
 
-interface Dialog {
-  element: HTMLDialogElement;
-  close(): void;
-}
+interface Dialog { element: HTMLDialogElement; close(): void }
 
 /** Open a dialog; a press on the backdrop closes it, and it is removed when closed. */
 export function openDialog(name: string, kind: string, onClose: () => void, ...children: Child[]): Dialog {
@@ -33,26 +30,17 @@ export function promptText(name: string, value: string, action: string): Promise
   return new Promise((resolve) => {
     let answer: string | null = null;
     const field = h("input", {
-      class: "sheet-field",
-      type: "text",
-      value,
-      maxlength: 80,
-      "aria-label": name,
-      spellcheck: "false",
+      class: "sheet-field", type: "text", value, maxlength: 80, "aria-label": name, spellcheck: "false",
     });
     const submit = (event: Event): void => {
       event.preventDefault();
       answer = field.value.trim() || null;
       dialog.close();
     };
-    const form = h(
-      "form",
-      { class: "ask", onsubmit: submit },
+    const form = h("form", { class: "ask", onsubmit: submit },
       h("h2", { class: "sheet-title" }, name),
       field,
-      h(
-        "div",
-        { class: "ask-foot" },
+      h("div", { class: "ask-foot" },
         h("button", { type: "button", class: "p-button p-ghost", onclick: () => dialog.close() }, "Cancel"),
         h("button", { type: "submit", class: "p-button p-primary" }, action),
       ),

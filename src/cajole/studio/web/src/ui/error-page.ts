@@ -6,9 +6,7 @@ import { h } from "../core/dom";
 function showErrorPage(title: string, lines: readonly string[], command?: string): void {
   const words = lines.map((line) => h("p", null, line));
   document.body.replaceChildren(
-    h(
-      "main",
-      { class: "notice", role: "alert" },
+    h("main", { class: "notice", role: "alert" },
       h("img", { src: "/static/icon.svg", width: 40, height: 40, alt: "" }),
       h("h1", null, title),
       words,

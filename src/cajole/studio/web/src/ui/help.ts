@@ -10,11 +10,7 @@ import { createSegmentedControl } from "./controls/choice";
 import { openDialog } from "./dialog";
 import type { StudioApp } from "../core/app";
 
-interface HelpLine {
-  title: string;
-  group: CommandGroup;
-  keys: string[];
-}
+interface HelpLine { title: string; group: CommandGroup; keys: string[] }
 const COLUMNS: readonly (readonly CommandGroup[])[] = [
   ["Look", "Play"],
   ["Direct", "Markers"],
@@ -53,10 +49,7 @@ export function installHelp(app: StudioApp): void {
 function openHelp(app: StudioApp, onClose: () => void): void {
   let filter: ModeName = app.state?.mode ?? "all";
   const search = h("input", {
-    type: "search",
-    placeholder: "Find a command",
-    "aria-label": "Find a command",
-    spellcheck: "false",
+    type: "search", placeholder: "Find a command", "aria-label": "Find a command", spellcheck: "false",
     oninput: () => draw(),
   });
   const body = h("div", { class: "help-body" });
@@ -70,26 +63,15 @@ function openHelp(app: StudioApp, onClose: () => void): void {
     );
   };
   const modes = createSegmentedControl<ModeName>({
-    name: "Mode",
-    value: filter,
+    name: "Mode", value: filter,
     onChange: (next) => ((filter = next), draw()),
     choices: [...getModes().map(({ name, title }) => ({ value: name, text: title })), { value: "all", text: "All" }],
   });
-  const close = h(
-    "button",
-    {
-      type: "button",
-      class: "p-icon p-icon-32",
-      "aria-label": "Close",
-      "data-tip": "Close",
-      "data-key": "Esc",
-      onclick: () => dialog.close(),
-    },
-    createIcon("x"),
-  );
-  const head = h(
-    "header",
-    { class: "sheet-head" },
+  const close = h("button", {
+    type: "button", class: "p-icon p-icon-32", "aria-label": "Close", "data-tip": "Close", "data-key": "Esc",
+    onclick: () => dialog.close(),
+  }, createIcon("x"));
+  const head = h("header", { class: "sheet-head" },
     createIcon("keyboard"),
     h("h2", { class: "sheet-title" }, "Keyboard and mouse"),
     modes.element,
@@ -111,14 +93,8 @@ function createColumn(groups: readonly CommandGroup[], found: readonly HelpLine[
 
 function createRow({ title, keys }: HelpLine): HTMLElement {
   const shownKeys = title === MODE_HELP_ROW ? [keys[0]!, "–", keys.at(-1)!] : keys;
-  return h(
-    "div",
-    { class: "help-row" },
+  return h("div", { class: "help-row" },
     h("dt", null, title),
-    h(
-      "dd",
-      null,
-      shownKeys.map((key) => (key === "–" ? "–" : h("kbd", null, key))),
-    ),
+    h("dd", null, shownKeys.map((key) => (key === "–" ? "–" : h("kbd", null, key)))),
   );
 }

@@ -3,7 +3,7 @@
 import { setAttribute, setChildren, h, svg, setText } from "../core/dom";
 import { createIcon } from "../core/icons";
 import { getCurrentMode } from "../core/modes";
-import type { IterationUpdate, Job, Component } from "../core/types";
+import type { IterateMessage, JobMessage, Component } from "../core/types";
 import type { StudioApp } from "../core/app";
 
 const SHOW_DELAY = 700; // ms: short jobs show no progress
@@ -17,21 +17,16 @@ export function createJobProgress(app: StudioApp): Component {
   const bar = h("div", { class: "strip-bar" }, h("i"));
   const text = h("p", { class: "strip-text" });
   const curve = svg("svg", {
-    class: "strip-curve",
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    preserveAspectRatio: "none",
-    "aria-hidden": "true",
+    class: "strip-curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true",
   });
   const actions = h("div", { class: "strip-actions" });
-  const element = h(
-    "section",
-    { class: "strip", "aria-label": "Running job", hidden: true },
+  const element = h("section", { class: "strip", "aria-label": "Running job", hidden: true },
     h("div", { class: "strip-words" }, h("div", { class: "strip-head" }, title, share), bar, text),
     curve,
     actions,
   );
   const live = h("div", { class: "hidden-text", "aria-live": "polite" });
-  let job: Job | null = null;
+  let job: JobMessage | null = null;
   let costs: number[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stall: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +43,7 @@ export function createJobProgress(app: StudioApp): Component {
     element.hidden = false;
     document.documentElement.style.setProperty("--foot", "72px");
   };
-  const begin = (next: Job): void => {
+  const begin = (next: JobMessage): void => {
     costs = [];
     announcedTenth = -1;
     curve.replaceChildren();
@@ -56,7 +51,7 @@ export function createJobProgress(app: StudioApp): Component {
     clearTimeout(timer);
     timer = setTimeout(show, SHOW_DELAY);
   };
-  const draw = (next: Job): void => {
+  const draw = (next: JobMessage): void => {
     element.classList.toggle("failed", next.state === "failed");
     element.classList.remove("stalled");
     setText(title, next.title);
@@ -105,21 +100,12 @@ export function createJobProgress(app: StudioApp): Component {
   return { element };
 }
 
-function createJobButtons(app: StudioApp, job: Job): HTMLElement[] {
-  const cancel = h(
-    "button",
-    {
-      type: "button",
-      class: "p-icon p-icon-28",
-      "aria-label": "Cancel",
-      "data-tip": "Cancel",
-      onclick: () => void app.request("cancel", { job: job.job }),
-    },
-    createIcon("x"),
-  );
-  const stop = h(
-    "button",
-    { type: "button", class: "p-button", onclick: () => void app.request("stop", { job: job.job }) },
+function createJobButtons(app: StudioApp, job: JobMessage): HTMLElement[] {
+  const cancel = h("button", {
+    type: "button", class: "p-icon p-icon-28", "aria-label": "Cancel", "data-tip": "Cancel",
+    onclick: () => void app.request("cancel", { job: job.job }),
+  }, createIcon("x"));
+  const stop = h("button", { type: "button", class: "p-button", onclick: () => void app.request("stop", { job: job.job }) },
     getCurrentMode(app)?.stopText ?? "Stop, keep best",
   );
   return job.stoppable ? [stop, cancel] : [cancel];
@@ -129,7 +115,7 @@ function createDismissButton(hide: () => void): HTMLElement {
   return h("button", { type: "button", class: "p-button", onclick: hide }, "Dismiss");
 }
 
-function formatIteration({ iteration, seconds }: IterationUpdate): string {
+function formatIteration({ iteration, seconds }: IterateMessage): string {
   return `step ${iteration} · ${seconds.toFixed(1)} s`;
 }
 

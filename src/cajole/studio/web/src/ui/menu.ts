@@ -11,7 +11,6 @@ interface MenuItem {
   detail?: string; // secondary text at the right
   disabledReason?: string | null; // null if enabled
   checked?: boolean;
-  danger?: boolean;
 }
 /** null: a separator; a string: a heading. */
 export type MenuEntry = MenuItem | string | null;
@@ -29,9 +28,7 @@ export function openMenu(
   openedMenu?.close(false);
   if (isSame) return;
   const before = document.activeElement;
-  const element = h(
-    "div",
-    { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 },
+  const element = h("div", { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 },
     entries.map((entry) => createMenuRow(entry, (item) => choose(item))),
   );
   const close = (restoreFocus = true): void => {
@@ -71,13 +68,9 @@ function createMenuRow(entry: MenuEntry, choose: (item: MenuItem) => void): HTML
   const element = h(
     "button",
     {
-      type: "button",
-      role,
-      class: entry.danger ? "menu-row danger" : "menu-row",
-      tabIndex: -1,
+      type: "button", role, class: "menu-row", tabIndex: -1,
       onclick: () => choose(entry),
-      "data-tip": entry.disabledReason,
-      "aria-disabled": entry.disabledReason ? "true" : null,
+      "data-tip": entry.disabledReason, "aria-disabled": entry.disabledReason ? "true" : null,
       "aria-checked": entry.checked,
     },
     leading,

@@ -22,17 +22,13 @@ const MIN_PANEL_WIDTH = 240;
 const MAX_PANEL_WIDTH = 460;
 
 export function createShell(app: StudioApp, parts: ShellParts): Component {
-  const views = h(
-    "main",
-    { class: "shell-views", "aria-label": "Views" },
+  const views = h("main", { class: "shell-views", "aria-label": "Views" },
     parts.view.element,
     createBanner(app).element,
     createOnboarding(app).element,
   );
   const panel = h("aside", { class: "shell-panel", "aria-label": "Properties" }, createSplitter(), parts.panel.element);
-  const element = h(
-    "div",
-    { class: "shell" },
+  const element = h("div", { class: "shell" },
     createTopBar(app).element,
     views,
     panel,
@@ -63,10 +59,7 @@ function setPanelWidth(width: number | null): void {
 /** Edge of the panel: drag or arrow keys resize it, a double click restores the default. */
 function createSplitter(): HTMLElement {
   const element = h("div", {
-    class: "splitter",
-    role: "separator",
-    "aria-orientation": "vertical",
-    "aria-label": "Width of the panel",
+    class: "splitter", role: "separator", "aria-orientation": "vertical", "aria-label": "Width of the panel",
     tabIndex: 0,
   });
   const width = (): number => element.parentElement!.getBoundingClientRect().width;

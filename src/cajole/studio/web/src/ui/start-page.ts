@@ -11,15 +11,14 @@ import { loadSetting, saveSetting } from "../core/storage";
 import { getSystemTheme } from "../core/theme";
 import type { Catalogue, CatalogueScene, Component, RecentProject } from "../core/types";
 import { createIconButton } from "./controls/button";
+import { createCommandButton } from "./controls/command-button";
 import { openMenu } from "./menu";
 import { resetOnboarding } from "./onboarding";
 
 const SCENE_GROUPS = ["all", "creatures", "plants", "structures", "characters", "flows"] as const;
 type SceneFilter = (typeof SCENE_GROUPS)[number];
 
-interface StartPage extends Component {
-  readonly mode: ModeName;
-}
+interface StartPage extends Component { readonly mode: ModeName }
 
 export function createStartPage(app: StudioApp): StartPage {
   const modes = getModes();
@@ -33,25 +32,15 @@ export function createStartPage(app: StudioApp): StartPage {
   const heading = h("h2", { class: "start-scenes" });
   const chips = h("div", { class: "filter", role: "group", "aria-label": "Kinds of scenes" });
   const grid = createSceneCards(app, () => selectedMode.name);
-  const tour = h(
-    "button",
-    { type: "button", class: "p-button tour", onclick: () => startTour() },
+  const tour = h("button", { type: "button", class: "p-button tour", onclick: () => startTour() },
     createIcon("play"),
     "60-second tour",
   );
   const verbs = h("div", { class: "verbs", role: "radiogroup", "aria-label": "What to do" }, tiles);
-  const main = h(
-    "main",
-    { class: "start-main", tabIndex: -1 },
-    h(
-      "div",
-      { class: "start-inner" },
-      h(
-        "div",
-        { class: "start-head" },
-        h(
-          "div",
-          null,
+  const main = h("main", { class: "start-main", tabIndex: -1 },
+    h("div", { class: "start-inner" },
+      h("div", { class: "start-head" },
+        h("div", null,
           h("h1", null, "What should the body do?"),
           h("p", null, "Choose a mode, then a scene. Everything runs on this computer."),
         ),
@@ -96,8 +85,7 @@ export function createStartPage(app: StudioApp): StartPage {
   verbs.addEventListener("keydown", (event) => handleTileKey(event, tiles, (at) => choose(modes[at]!)));
 
   const load = async (): Promise<void> => {
-    const answer = await app.request("catalogue", {}, { quiet: true });
-    catalogue = answer["catalogue"] as unknown as Catalogue;
+    ({ catalogue } = await app.request("catalogue", {}, { quiet: true }));
     side.show(catalogue);
     draw();
   };
@@ -117,18 +105,14 @@ export function createStartPage(app: StudioApp): StartPage {
 }
 
 function createTile({ icon, title, text }: ModeDefinition, choose: () => void): HTMLElement {
-  return h(
-    "button",
-    { type: "button", class: "verb", role: "radio", onclick: choose },
+  return h("button", { type: "button", class: "verb", role: "radio", onclick: choose },
     h("span", { class: "verb-name" }, createIcon(icon), title),
     h("span", { class: "verb-text" }, text),
   );
 }
 
 function createChip(name: SceneFilter, on: boolean, choose: () => void): HTMLElement {
-  return h(
-    "button",
-    { type: "button", class: "filter-chip", "aria-pressed": on, onclick: choose },
+  return h("button", { type: "button", class: "filter-chip", "aria-pressed": on, onclick: choose },
     name[0]!.toUpperCase() + name.slice(1),
   );
 }
@@ -147,9 +131,7 @@ function handleTileKey(event: KeyboardEvent, tiles: readonly HTMLElement[], choo
 const RETRY_DELAY = 4000; // ms until a thumbnail that is not ready is requested again
 const MAX_RETRIES = 45;
 
-interface SceneCards extends Component {
-  show(scenes: readonly CatalogueScene[] | null): void;
-}
+interface SceneCards extends Component { show(scenes: readonly CatalogueScene[] | null): void }
 
 function createSceneCards(app: StudioApp, getMode: () => ModeName): SceneCards {
   const element = h("div", { class: "cards" });
@@ -188,21 +170,17 @@ function createCard(scene: CatalogueScene, open: (scene: CatalogueScene, card: H
   const facts = scene.facts.map((fact) => h("span", { class: "fact" }, fact));
   if (!scene.ready)
     facts.push(
-      h("span", { class: "fact", "data-tip": "Preprocessed when first opened, then cached" }, "prepares once"),
+      h("span", { class: "fact", "data-tip": "Preprocessed when first opened, then cached" }, "computed on first use"),
     );
   const element = h(
     "button",
     {
-      type: "button",
-      class: "card",
-      "aria-label": `${scene.title}: ${scene.text}`,
+      type: "button", class: "card", "aria-label": `${scene.title}: ${scene.text}`,
       onclick: () => open(scene, element),
       data: { scene: scene.name },
     },
     createThumbnail(scene.picture),
-    h(
-      "span",
-      { class: "card-body" },
+    h("span", { class: "card-body" },
       h("b", null, scene.title),
       h("span", { class: "card-text" }, scene.text),
       h("span", { class: "card-facts" }, facts),
@@ -230,38 +208,28 @@ function createThumbnail(url: string | null): HTMLElement {
   return frame;
 }
 
-interface Sidebar extends Component {
-  show(catalogue: Catalogue): void;
-}
+interface Sidebar extends Component { show(catalogue: Catalogue): void }
 
 function createSidebar(app: StudioApp): Sidebar {
   const formats = h("p", { class: "drop-formats" });
   const recent = h("section", { class: "recent", "aria-label": "Recent" });
   const version = h("span", { class: "version" });
-  const drop = h(
-    "section",
-    { class: "drop", "aria-label": "Open a file" },
+  const drop = h("section", { class: "drop", "aria-label": "Open a file" },
     createIcon("file", 24),
     h("b", null, "Drop a file here"),
     h("p", null, "mesh, animation or project"),
-    h(
-      "button",
-      { type: "button", class: "p-button", onclick: () => app.runCommand("open") },
+    h("button", { type: "button", class: "p-button", onclick: () => app.runCommand("open") },
       createIcon("folder"),
       h("span", null, "Open file…"),
       h("kbd", null, getShortcut("open")),
     ),
     formats,
   );
-  const brand = h(
-    "div",
-    { class: "brand" },
+  const brand = h("div", { class: "brand" },
     h("img", { src: "/static/icon.svg", width: 24, height: 24, alt: "" }),
     h("b", null, "Cajole Studio"),
   );
-  const element = h(
-    "aside",
-    { class: "start-side" },
+  const element = h("aside", { class: "start-side" },
     brand,
     drop,
     recent,
@@ -274,11 +242,7 @@ function createSidebar(app: StudioApp): Sidebar {
     setChildren(
       recent,
       h("h2", null, "Recent"),
-      h(
-        "ul",
-        null,
-        catalogue.recent.map((project) => createRecentRow(app, project, (gone) => gone.remove())),
-      ),
+      h("ul", null, catalogue.recent.map((project) => createRecentRow(app, project, (gone) => gone.remove()))),
     );
   };
   return { element, show };
@@ -295,10 +259,7 @@ function createRecentRow(app: StudioApp, project: RecentProject, remove: (row: H
     h("span", null, h("b", null, project.name), h("span", { class: "recent-text" }, words)),
   );
   const forget = createIconButton({
-    name: `Delete ${project.name}`,
-    tip: "Delete this project",
-    icon: "x",
-    size: 24,
+    name: `Delete ${project.name}`, tip: "Delete this project", icon: "x", size: 24,
     onPress: () => void app.request("forget", { project: project.id }).then(() => remove(element)),
   });
   const element = h("li", { class: project.recovered ? "recent-row recovered" : "recent-row" }, open, forget.element);
@@ -306,12 +267,7 @@ function createRecentRow(app: StudioApp, project: RecentProject, remove: (row: H
 }
 
 function createFooter(app: StudioApp): HTMLElement {
-  const theme = createIconButton({
-    name: "Dark or light",
-    icon: app.ui.theme === "dark" ? "moon" : "sun",
-    size: 28,
-    onPress: () => app.runCommand("theme"),
-  });
+  const theme = createCommandButton(app, "theme", "Dark or light", app.ui.theme === "dark" ? "moon" : "sun");
   app.onUi.on((change) => change.theme && theme.setIcon(change.theme === "dark" ? "moon" : "sun", "Dark or light"));
   const gear = createIconButton({
     name: "Settings",
@@ -331,23 +287,9 @@ function createFooter(app: StudioApp): HTMLElement {
         "Settings",
       ),
   });
-  return h(
-    "div",
-    { class: "start-tools" },
-    createIconButton({
-      name: "Keyboard and mouse",
-      icon: "keyboard",
-      size: 28,
-      key: getShortcut("help") ?? "",
-      onPress: () => app.runCommand("help"),
-    }).element,
-    createIconButton({
-      name: "Find a command",
-      icon: "help",
-      size: 28,
-      key: getShortcut("palette") ?? "",
-      onPress: () => app.runCommand("palette"),
-    }).element,
+  return h("div", { class: "start-tools" },
+    createCommandButton(app, "help", "Keyboard and mouse", "keyboard").element,
+    createCommandButton(app, "palette", "Find a command", "help").element,
     theme.element,
     gear.element,
   );

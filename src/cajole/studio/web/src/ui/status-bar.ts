@@ -10,8 +10,7 @@ import type { Component, Project, ProjectState, UiState } from "../core/types";
 const TOOL_HINTS: Partial<Record<UiState["tool"], Hints>> = {
   move: [["Drag", "a point or its arrows"], ["X", ""], ["Y", ""], ["Z", "lock axis"], ["0–9", "type a value"], ["Esc", "cancel"]],
   marquee: [["Drag", "around points"], ["⇧", "add"], ["Alt", "through the body"]],
-  pin: [["Click", "pin a point"], ["Esc", "clear selection"]],
-  measure: [["Drag", "from point to point"]],
+  pin: [["Click", "pin a point"], ["Esc", "clear selection"]], measure: [["Drag", "from point to point"]],
 };
 const CAMERA_HINTS: Hints = [["Click", "select"], ["Drag", "orbit"], ["Right drag", "pan"], ["Wheel", "zoom"]];
 

@@ -13,22 +13,19 @@ export function createToasts(app: StudioApp): Component {
   const element = h("div", { class: "toasts" });
   app.onToast.on((toast) => {
     for (const old of [...element.children]) if ((old as HTMLElement).dataset["title"] === toast.title) old.remove();
-    element.append(createToast(app, toast));
+    element.append(createToast(toast));
     while (element.children.length > MAX_TOASTS) element.firstElementChild!.remove();
   });
   return { element };
 }
 
-function createToast(app: StudioApp, toast: Toast): HTMLElement {
+function createToast(toast: Toast): HTMLElement {
   const close = (): void => removeToast(card);
-  const actions = [...(toast.actions ?? []), ...getServerActions(app, toast)];
-  const words = h(
-    "div",
-    { class: "toast-words" },
+  const words = h("div", { class: "toast-words" },
     h("b", null, toast.title),
     toast.text ? h("p", null, toast.text) : null,
   );
-  const buttons = actions.map((action) =>
+  const buttons = toast.actions?.map((action) =>
     h("button", { type: "button", class: "link", onclick: () => (close(), action.onClick()) }, action.text),
   );
   const under = h("div", { class: "toast-actions" }, buttons, createDismissButton(toast, close));
@@ -46,13 +43,6 @@ function createToast(app: StudioApp, toast: Toast): HTMLElement {
 
 function createDismissButton(toast: Toast, close: () => void): HTMLElement | null {
   return toast.tone === "err" ? h("button", { type: "button", class: "link quiet", onclick: close }, "Dismiss") : null;
-}
-
-/** Action of a server notice: sends the message that the notice contains. */
-function getServerActions(app: StudioApp, toast: Toast): { text: string; onClick(): void }[] {
-  if (!toast.action) return [];
-  const { do: name, ...values } = toast.action.message as { do: string };
-  return [{ text: toast.action.text, onClick: () => void app.request(name, values) }];
 }
 
 /** Remove a toast after its lifetime; paused while the pointer is over it. */

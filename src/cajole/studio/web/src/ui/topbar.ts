@@ -10,42 +10,29 @@ import { promptText } from "./dialog";
 import { installExport } from "./export-menu";
 import { openMenu } from "./menu";
 import { createIconButton } from "./controls/button";
+import { createCommandButton } from "./controls/command-button";
 import { setDisabledReason, setTooltip } from "./controls/common";
 import type { StudioApp } from "../core/app";
 import { getMode, getModes } from "../core/modes";
 import type { Component, ProjectState } from "../core/types";
 
 export function createTopBar(app: StudioApp): Component {
-  const save = h(
-    "button",
-    { type: "button", class: "p-button p-primary export", onclick: () => app.runCommand("export") },
-    createIcon("export"),
-    h("span", null, "Export"),
-  );
-  setAttribute(save, "aria-haspopup", "menu");
-  setAttribute(save, "data-tip", "Export");
-  setAttribute(save, "data-key", getShortcut("export"));
+  const save = h("button", {
+    type: "button", class: "p-button p-primary export", "aria-haspopup": "menu", "data-tip": "Export",
+    "data-key": getShortcut("export"), onclick: () => app.runCommand("export"),
+  }, createIcon("export"), h("span", null, "Export"));
   installExport(app, save);
-  const right = h(
-    "div",
-    { class: "top-right" },
+  const keyboard = createCommandButton(app, "help", "Keyboard and mouse", "keyboard", 32);
+  keyboard.element.classList.add("top-keyboard");
+  const right = h("div", { class: "top-right" },
     ...createHistoryButtons(app),
     h("span", { class: "top-line" }),
-    createIconButton({
-      name: "Keyboard and mouse",
-      icon: "keyboard",
-      size: 32,
-      key: getShortcut("help") ?? "",
-      onPress: () => app.runCommand("help"),
-    }).element,
+    keyboard.element,
     createHelpButton(app),
     save,
   );
-  right.children[3]!.classList.add("top-keyboard");
   return {
-    element: h(
-      "header",
-      { class: "topbar" },
+    element: h("header", { class: "topbar" },
       h("div", { class: "top-left" }, createHomeButton(app), createProjectChip(app)),
       createModeTabs(app),
       right,
@@ -54,41 +41,20 @@ export function createTopBar(app: StudioApp): Component {
 }
 
 function createHomeButton(app: StudioApp): HTMLElement {
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "home",
-      "aria-label": "Back to the start page",
-      "data-tip": "Back to the start page",
-      onclick: () => app.runCommand("close"),
-    },
-    h("img", { src: "/static/icon.svg", width: 24, height: 24, alt: "" }),
-  );
+  return h("button", {
+    type: "button", class: "home", "aria-label": "Back to the start page", "data-tip": "Back to the start page",
+    onclick: () => app.runCommand("close"),
+  }, h("img", { src: "/static/icon.svg", width: 24, height: 24, alt: "" }));
 }
 
 function createProjectChip(app: StudioApp): HTMLElement {
   const name = h("b");
   const frames = h("span", { class: "chip-frames" });
-  const dot = h("i", {
-    class: "unsaved",
-    hidden: true,
-    role: "img",
-  });
-  const element = h(
-    "button",
-    {
-      type: "button",
-      class: "project-chip",
-      "aria-haspopup": "menu",
-      "aria-expanded": "false",
-      onclick: () => openMenu(element, entries(), "Project"),
-    },
-    name,
-    dot,
-    frames,
-    createIcon("chevron"),
-  );
+  const dot = h("i", { class: "unsaved", hidden: true, role: "img" });
+  const element = h("button", {
+    type: "button", class: "project-chip", "aria-haspopup": "menu", "aria-expanded": "false",
+    onclick: () => openMenu(element, entries(), "Project"),
+  }, name, dot, frames, createIcon("chevron"));
   const rename = async (): Promise<void> => {
     const next = app.project && (await promptText("Rename the project", app.project.name, "Rename"));
     if (next) void app.request("rename", { name: next });
@@ -123,21 +89,11 @@ function formatFrameCount(state: ProjectState): string {
 function createModeTabs(app: StudioApp): HTMLElement {
   const modes = getModes();
   const buttons = modes.map(({ name, title, icon }) => {
-    const element = h(
-      "button",
-      {
-        type: "button",
-        role: "tab",
-        class: "tab",
-        "aria-selected": "false",
-        tabIndex: -1,
-        "data-tip": title,
-        "data-key": getShortcut(`mode.${name}`),
-        onclick: () => choose(name),
-      },
-      createIcon(icon),
-      h("span", null, title),
-    );
+    const element = h("button", {
+      type: "button", role: "tab", class: "tab", "aria-selected": "false", tabIndex: -1, "data-tip": title,
+      "data-key": getShortcut(`mode.${name}`),
+      onclick: () => choose(name),
+    }, createIcon(icon), h("span", null, title));
     return element;
   });
   const choose = (name: string): void => {
@@ -166,20 +122,8 @@ function createModeTabs(app: StudioApp): HTMLElement {
 
 /** Undo and redo buttons with the name of the step in their tooltips. */
 function createHistoryButtons(app: StudioApp): HTMLElement[] {
-  const undo = createIconButton({
-    name: "Undo",
-    icon: "undo",
-    size: 32,
-    key: getShortcut("undo") ?? "",
-    onPress: () => app.runCommand("undo"),
-  });
-  const redo = createIconButton({
-    name: "Redo",
-    icon: "redo",
-    size: 32,
-    key: getShortcut("redo") ?? "",
-    onPress: () => app.runCommand("redo"),
-  });
+  const undo = createCommandButton(app, "undo", "Undo", "undo", 32);
+  const redo = createCommandButton(app, "redo", "Redo", "redo", 32);
   app.onState.on((state) => {
     setTooltip(undo.element, state.undo ? `Undo ${state.undo}` : "Undo");
     setTooltip(redo.element, state.redo ? `Redo ${state.redo}` : "Redo");
@@ -203,8 +147,7 @@ function createHelpButton(app: StudioApp): HTMLElement {
           { text: "Find a command", icon: "search", key: getShortcut("palette") ?? "", onSelect: () => app.runCommand("palette") },
           null,
           {
-            text: app.ui.theme === "dark" ? "Light" : "Dark",
-            icon: app.ui.theme === "dark" ? "sun" : "moon",
+            text: app.ui.theme === "dark" ? "Light" : "Dark", icon: app.ui.theme === "dark" ? "sun" : "moon",
             onSelect: () => app.runCommand("theme"),
           },
         ],

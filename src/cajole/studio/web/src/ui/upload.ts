@@ -5,17 +5,9 @@ import { registerHandler } from "../core/commands";
 import { toSentence } from "../core/format";
 import type { StudioApp } from "../core/app";
 import { getMode, type ModeName } from "../core/modes";
-import type { ModeInfo } from "../core/types";
+import type { UploadAnswer } from "../core/types";
 
 const PAYLOAD_TOO_LARGE = 413;
-
-interface Upload {
-  upload: string;
-  name: string;
-  kind: string;
-  text: string; // "a surface mesh, 12 004 triangles"
-  modes: Record<ModeName, ModeInfo>;
-}
 
 /** Register the open command and the drop zone; getMode: mode chosen on the start page. */
 export function installUpload(app: StudioApp, getMode: () => ModeName): void {
@@ -63,28 +55,25 @@ async function uploadAndOpen(app: StudioApp, file: File, preferred: ModeName): P
   const mode = possible.includes(preferred) ? preferred : possible[0];
   if (!mode)
     return void app.showToast({
-      tone: "err",
-      title: `${upload.name} cannot be used in any mode`,
-      text: formatReasons(upload, preferred),
+      tone: "err", title: `${upload.name} cannot be used in any mode`, text: formatReasons(upload, preferred),
     });
   if (mode !== preferred)
     app.showToast({ tone: "warn", title: `Opened for ${getMode(mode).title}`, text: formatReasons(upload, preferred) });
   void app.request("open", { upload: upload.upload, mode });
 }
 
-function formatReasons({ text, modes }: Upload, mode: ModeName): string {
+function formatReasons({ text, modes }: UploadAnswer, mode: ModeName): string {
   return [text, modes[mode]?.why ?? ""].map(toSentence).join(" ").trim();
 }
 
-async function uploadFile(app: StudioApp, file: File): Promise<Upload | null> {
+async function uploadFile(app: StudioApp, file: File): Promise<UploadAnswer | null> {
   try {
     const answer = await fetch(`/upload?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-    if (answer.ok) return (await answer.json()) as Upload;
+    if (answer.ok) return await answer.json();
     app.showToast({ tone: "err", title: `${file.name} was rejected`, text: toSentence(await readErrorText(answer)) });
   } catch {
     app.showToast({
-      tone: "err",
-      title: `${file.name} was not uploaded`,
+      tone: "err", title: `${file.name} was not uploaded`,
       text: "The studio cannot be reached. Try again when it is connected.",
     });
   }

@@ -3,10 +3,7 @@
 import { distance, getVertex } from "./vec";
 
 /** Compressed rows: neighbors of v are neighbors[starts[v]] … neighbors[starts[v + 1] - 1], with duplicates. */
-export interface Adjacency {
-  starts: Uint32Array;
-  neighbors: Uint32Array;
-}
+export interface Adjacency { starts: Uint32Array; neighbors: Uint32Array }
 
 export function buildAdjacency(faces: Uint32Array, count: number): Adjacency {
   const starts = new Uint32Array(count + 1);

@@ -13,30 +13,20 @@ const AXIS_ENDS = (["x", "y", "z"] as const).flatMap((axis) => [
 
 /** Azimuth and elevation [degrees] of the view along each axis. */
 const AXIS_VIEWS: Record<string, [number, number]> = {
-  x1: [0, 0],
-  "x-1": [180, 0],
-  y1: [90, 0],
-  "y-1": [-90, 0],
-  z1: [-90, 89],
-  "z-1": [-90, -89],
+  x1: [0, 0], "x-1": [180, 0], y1: [90, 0], "y-1": [-90, 0], z1: [-90, 89], "z-1": [-90, -89],
 };
 
 export class AxisGizmo {
   readonly element: HTMLElement;
   private readonly drawing = svg("svg", {
-    width: SIZE,
-    height: SIZE,
-    viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
-    "aria-hidden": "true",
+    width: SIZE, height: SIZE, viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`, "aria-hidden": "true",
   });
   private pose: CameraPose | null = null;
   private readonly ends = AXIS_ENDS.map(({ axis, sign }) => this.createEnd(axis, sign));
 
   /** look: to a view by azimuth and elevation; orbit: by pixels. */
   constructor(onLook: (azimuth: number, elevation: number) => void, onOrbit: (dx: number, dy: number) => void) {
-    this.element = h(
-      "div",
-      { class: "view-ball", "data-tip": "Drag to orbit, click an end to look along it" },
+    this.element = h("div", { class: "view-ball", "data-tip": "Drag to orbit, click an end to look along it" },
       this.drawing,
     );
     let last: { x: number; y: number; moved: number; name: string } | null = null;
@@ -65,9 +55,7 @@ export class AxisGizmo {
     sign: number,
   ): { axis: "x" | "y" | "z"; sign: number; line: SVGElement; knob: SVGElement } {
     const line = svg("line", { class: `view-axis-${axis}`, x1: 0, y1: 0, "stroke-width": 2 });
-    const knob = svg(
-      "g",
-      { "data-end": `${axis}${sign}`, class: `view-axis-${axis}` },
+    const knob = svg("g", { "data-end": `${axis}${sign}`, class: `view-axis-${axis}` },
       svg("circle", { r: sign > 0 ? 8.5 : 4.5 }),
     );
     if (sign > 0) knob.append(svg("text", { y: 3.8, "text-anchor": "middle" }, axis.toUpperCase()));

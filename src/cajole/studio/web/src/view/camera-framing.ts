@@ -48,13 +48,10 @@ export class CameraFraming {
     if (this.framedProject === project.id) return this.reframe(frame);
     this.firstFrame = frame;
     this.framedBounds = String(project.bounds);
-    const { azimuth, elevation, target, distance: cameraDistance } = project.camera;
+    const { azimuth = DEFAULT_POSE.azimuth, elevation = DEFAULT_POSE.elevation } = project.camera;
     this.framedProject = project.id;
-    this.cameras.setPose(0, { ...DEFAULT_POSE, azimuth: azimuth ?? DEFAULT_POSE.azimuth, elevation: elevation ?? DEFAULT_POSE.elevation });
+    this.cameras.setPose(0, { ...DEFAULT_POSE, azimuth, elevation });
     this.fitPoints(this.chooseFirstTarget(project), "instant");
-    const { pose } = this.panes[0];
-    if (target || cameraDistance)
-      this.cameras.setPose(0, { ...pose, target: target ?? pose.target, distance: cameraDistance ?? pose.distance });
     this.onFramed();
   }
 
@@ -109,8 +106,6 @@ export class CameraFraming {
     const { mesh } = this;
     if (mesh === null) return [];
     const step = Math.max(1, Math.floor(mesh.model.count / MAX_SAMPLES));
-    return Array.from({ length: Math.floor(mesh.model.count / step) }, (_, i) =>
-      getVertex(mesh.positions, i * step),
-    );
+    return Array.from({ length: Math.floor(mesh.model.count / step) }, (_, i) => getVertex(mesh.positions, i * step));
   }
 }

@@ -14,10 +14,7 @@ export class CameraRig {
   private animation = 0; // id of the running animation
 
   /** onChange: called after a camera has moved. */
-  constructor(
-    private readonly panes: readonly Pane[],
-    private readonly onChange: () => void,
-  ) {}
+  constructor(private readonly panes: readonly Pane[], private readonly onChange: () => void) {}
 
   /** Set the camera of a view, and of the views linked to it; stops an animation. */
   setPose(pane: number, pose: CameraPose): void {

@@ -26,11 +26,7 @@ export interface Ray {
   readonly direction: Vec3; // of length 1
 }
 /** Unit vectors of the view: right, up, and the viewing direction. */
-interface ViewAxes {
-  readonly right: Vec3;
-  readonly up: Vec3;
-  readonly forward: Vec3;
-}
+interface ViewAxes { readonly right: Vec3; readonly up: Vec3; readonly forward: Vec3 }
 
 export function getViewAxes(pose: CameraPose): ViewAxes {
   const a = (pose.azimuth * Math.PI) / 180;

@@ -10,9 +10,7 @@ export class DragLabel {
   private readonly value = h("b");
   private readonly unit = h("span", { class: "view-tag-unit" });
   private readonly spinner = h("span", { class: "spinner", hidden: true });
-  readonly element = h(
-    "div",
-    { class: "view-tag", hidden: true, "aria-hidden": "true" },
+  readonly element = h("div", { class: "view-tag", hidden: true, "aria-hidden": "true" },
     this.axis,
     this.value,
     this.unit,

@@ -1,19 +1,8 @@
 /** Domain of a flow: an upright rectangle with an outline, and the smoke density as a texture. */
 
 import {
-  BufferGeometry,
-  Color,
-  DataTexture,
-  DoubleSide,
-  Float32BufferAttribute,
-  Group,
-  LinearFilter,
-  LineBasicMaterial,
-  LineLoop,
-  Mesh,
-  PlaneGeometry,
-  RedFormat,
-  ShaderMaterial,
+  BufferGeometry, Color, DataTexture, DoubleSide, Float32BufferAttribute, Group, LinearFilter, LineBasicMaterial,
+  LineLoop, Mesh, PlaneGeometry, RedFormat, ShaderMaterial,
 } from "three";
 import { getToken } from "../core/theme";
 import type { FieldInfo } from "../core/types";
@@ -60,11 +49,8 @@ export class FlowFieldMesh {
       side: DoubleSide,
       toneMapped: false,
       uniforms: {
-        smoke: { value: this.smoke },
-        there: { value: 0 },
-        paneColor: { value: new Color() },
-        smokeColor: { value: new Color() },
-        paneStrength: { value: 0 },
+        smoke: { value: this.smoke }, there: { value: 0 }, paneColor: { value: new Color() },
+        smokeColor: { value: new Color() }, paneStrength: { value: 0 },
       },
     });
     const mesh = new Mesh(new PlaneGeometry(width, height).rotateX(Math.PI / 2).translate(width / 2, 0, height / 2), this.material);

@@ -1,12 +1,7 @@
 /** Area of a view that its overlays leave free. No DOM access. */
 
 /** Rectangle of a view [CSS px]. */
-export interface Area {
-  left: number;
-  top: number;
-  width: number;
-  height: number;
-}
+export interface Area { left: number; top: number; width: number; height: number }
 
 // px covered by overlays: labels and options at the top, legend or pose buttons at the bottom, tools at the left
 const OVERLAY_MARGINS = { top: 52, bottom: 52, side: 12, tools: 60 };
@@ -18,9 +13,7 @@ export function computeFreeArea(width: number, height: number, tools: boolean): 
   const across = Math.min(1, ((1 - MIN_FREE_SHARE) * width) / (left + right));
   const down = Math.min(1, ((1 - MIN_FREE_SHARE) * height) / (OVERLAY_MARGINS.top + OVERLAY_MARGINS.bottom));
   return {
-    left: across * left,
-    top: down * OVERLAY_MARGINS.top,
-    width: width - across * (left + right),
+    left: across * left, top: down * OVERLAY_MARGINS.top, width: width - across * (left + right),
     height: height - down * (OVERLAY_MARGINS.top + OVERLAY_MARGINS.bottom),
   };
 }

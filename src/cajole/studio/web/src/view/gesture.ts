@@ -1,6 +1,6 @@
 /** Pointer gestures: one at a time, from press to release. */
 
-import type { App, DragUpdate, SteerUpdate, Vec3 } from "../core/types";
+import type { App, MovedMessage, PulseMessage, Vec3 } from "../core/types";
 import type { ViewCamera } from "./camera";
 import type { DragLabel } from "./drag-label";
 import type { DynamicMesh } from "./dynamic-mesh";
@@ -45,8 +45,8 @@ export interface Gesture {
   cancel(): void;
   /** Handle a key: "held" if it was used, "done" if it ended the gesture. */
   handleKey?(event: KeyboardEvent): "held" | "done" | null;
-  handleDragUpdate?(moved: DragUpdate): void;
-  handleSteerUpdate?(pulse: SteerUpdate): void;
+  handleDragUpdate?(moved: MovedMessage): void;
+  handleSteerUpdate?(pulse: PulseMessage): void;
   addMarks(marks: Marks): void;
 }
 

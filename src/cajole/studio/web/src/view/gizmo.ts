@@ -45,11 +45,8 @@ export function computeGizmo(camera: ViewCamera, center: Vec3): GizmoShape {
   const direction = normalize(sub(center, position));
   const out = (axis: AxisName, share: number): Vec3 => scale(AXES[axis], share * size);
   const axes = (["x", "y", "z"] as const).map((name) => ({
-    name,
-    from: add(center, out(name, SHAFT[0])),
-    to: add(center, out(name, SHAFT[1])),
-    tip: add(center, out(name, SHAFT[1] + CONE_LENGTH)),
-    alpha: computeFade(Math.abs(dot(AXES[name], direction))),
+    name, from: add(center, out(name, SHAFT[0])), to: add(center, out(name, SHAFT[1])),
+    tip: add(center, out(name, SHAFT[1] + CONE_LENGTH)), alpha: computeFade(Math.abs(dot(AXES[name], direction))),
   }));
   const planes = (
     [
@@ -58,9 +55,7 @@ export function computeGizmo(camera: ViewCamera, center: Vec3): GizmoShape {
       ["xz", "y"],
     ] as const
   ).map(([name, normal]) => ({
-    name,
-    normal,
-    corners: computeSquare(center, name, out),
+    name, normal, corners: computeSquare(center, name, out),
     alpha: computeFade(Math.sqrt(Math.max(0, 1 - dot(AXES[normal], direction) ** 2))),
   }));
   axes.sort((a, b) => distance(position, b.tip) - distance(position, a.tip));

@@ -48,9 +48,7 @@ export class Ground {
       depthWrite: false,
       toneMapped: false,
       uniforms: {
-        color: { value: new Color() },
-        strength: { value: 0 },
-        middle: { value: new Vector3() },
+        color: { value: new Color() }, strength: { value: 0 }, middle: { value: new Vector3() },
         steps: { value: [niceStep(radius / 6), 4 * niceStep(radius / 6)] },
         fade: { value: [radius / 4, 1.9 * radius] },
       },

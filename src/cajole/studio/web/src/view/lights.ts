@@ -36,12 +36,7 @@ export class Lights {
     shadow.autoUpdate = false;
     const box = 1.7 * this.radius;
     Object.assign(shadow.camera, {
-      left: -box,
-      right: box,
-      top: box,
-      bottom: -box,
-      near: 0.5 * this.radius,
-      far: 14 * this.radius,
+      left: -box, right: box, top: box, bottom: -box, near: 0.5 * this.radius, far: 14 * this.radius,
     });
     shadow.camera.updateProjectionMatrix();
   }

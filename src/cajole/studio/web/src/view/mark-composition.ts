@@ -1,7 +1,7 @@
 /** Compose the overlay marks from the state, the mode and the active gesture. */
 
 import { getCurrentMode, getMode, getTargets } from "../core/modes";
-import type { ProjectState, SteerUpdate, Trail, Vec3 } from "../core/types";
+import type { ProjectState, PulseMessage, Trail, Vec3 } from "../core/types";
 import type { ViewContext } from "./gesture";
 import { getHoverPosition, getTargetPosition, isGizmoVisible } from "./hover";
 import { createMarks, type DiscMark, type MarkContext, type Marks, type TrailMark } from "./marks";
@@ -29,7 +29,7 @@ export function composeMarks(
   view: ViewContext,
   selection: Selection,
   pointer: PointerController,
-  liveUpdate: SteerUpdate | null,
+  liveUpdate: PulseMessage | null,
 ): [Marks, Marks] {
   const [first, second] = [createMarks(), createMarks()];
   const { app } = view;

@@ -1,7 +1,7 @@
 /** Overlay marks above a body, and how they are drawn on the 2D canvas. */
 
 import { getToken } from "../core/theme";
-import type { SteerUpdate, Tone, Vec3 } from "../core/types";
+import type { PulseMessage, Tone, Vec3 } from "../core/types";
 import { type ViewCamera, pixelsPerMetre } from "./camera";
 import type { AxisName, AxisLock } from "./drag";
 import { computeGizmo, type GizmoPart, type GizmoShape, type Pixel } from "./gizmo";
@@ -29,15 +29,8 @@ export interface ArrowMark {
   disc?: boolean; // at its start
   replaceable?: boolean; // hidden during a new pull
 }
-export interface TrailMark {
-  given: Float32Array | null;
-  result: Float32Array;
-}
-export interface LineMark {
-  from: Vec3;
-  to: Vec3;
-  label?: string;
-}
+export interface TrailMark { given: Float32Array | null; result: Float32Array }
+export interface LineMark { from: Vec3; to: Vec3; label?: string }
 /** Path of a target vertex. */
 export interface PathMark {
   points: readonly number[]; // flat x y z
@@ -73,32 +66,16 @@ export interface Marks {
 export interface MarkContext {
   hoveredTarget: string | null; // id of the target whose disc is hovered
   isGestureActive: boolean;
-  liveUpdate: SteerUpdate | null; // latest one
+  liveUpdate: PulseMessage | null; // latest one
 }
 
 export const createMarks = (): Marks => ({
-  trails: [],
-  paths: [],
-  balls: [],
-  contacts: [],
-  arrows: [],
-  halos: [],
-  discs: [],
-  handle: null,
-  lagLine: null,
-  measure: null,
-  hover: null,
-  box: null,
-  faces: [],
-  brush: null,
+  trails: [], paths: [], balls: [], contacts: [], arrows: [], halos: [], discs: [], handle: null, lagLine: null,
+  measure: null, hover: null, box: null, faces: [], brush: null,
 });
 
 /** Clickable dot of a trail [px]. */
-export interface TrailDot {
-  x: number;
-  y: number;
-  frame: number;
-}
+export interface TrailDot { x: number; y: number; frame: number }
 
 /** Draw all marks in order; returns the dots of trails. */
 export function drawMarks(context: CanvasRenderingContext2D, camera: ViewCamera, marks: Marks, bodySize: number): TrailDot[] {

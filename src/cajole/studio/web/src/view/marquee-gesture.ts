@@ -43,10 +43,7 @@ export class MarqueeGesture implements Gesture {
     this.view.requestOverlay();
     if (mesh === null) return;
     const found = pickRectangle(this.view.getCamera(this.pane), this.box, mesh, this.throughBody);
-    const sampled = sampleFarthest(
-      found.map((vertex) => [vertex, getVertex(mesh.positions, vertex)]),
-      MAX_SELECTED,
-    );
+    const sampled = sampleFarthest(found.map((vertex) => [vertex, getVertex(mesh.positions, vertex)]), MAX_SELECTED);
     for (const vertex of sampled) mesh.model.preferVertex(vertex);
     if (sampled.length < found.length) this.showReducedToast(found.length, sampled.length);
     this.onSelect([...new Set(sampled.map((vertex) => mesh.model.getNode(vertex)))]);
@@ -54,8 +51,7 @@ export class MarqueeGesture implements Gesture {
 
   private showReducedToast(found: number, sampled: number): void {
     this.view.app.showToast({
-      tone: "ok",
-      title: `${formatCount(found, "vertex", "vertices")} in the box`,
+      tone: "ok", title: `${formatCount(found, "vertex", "vertices")} in the box`,
       text: `${sampled} of them, spread over all, are selected.`,
     });
   }

@@ -1,33 +1,16 @@
 /** Materials of bodies, props, wireframes and ghosts. */
 
 import {
-  AlwaysStencilFunc,
-  Color,
-  DoubleSide,
-  EqualStencilFunc,
-  type Material,
-  MeshBasicMaterial,
-  MeshLambertMaterial,
-  MeshPhysicalMaterial,
-  NotEqualStencilFunc,
-  ReplaceStencilOp,
-  ShaderMaterial,
-  type StencilFunc,
+  AlwaysStencilFunc, Color, DoubleSide, EqualStencilFunc, type Material, MeshBasicMaterial, MeshLambertMaterial,
+  MeshPhysicalMaterial, NotEqualStencilFunc, ReplaceStencilOp, ShaderMaterial, type StencilFunc,
 } from "three";
 import { getToken } from "../core/theme";
 
 /** Physical material of a body: rough, with clear coat and sheen; `gloss` per vertex. Writes its silhouette to the stencil. */
 export function createBodyMaterial(): MeshPhysicalMaterial {
   const material = new MeshPhysicalMaterial({
-    vertexColors: true,
-    roughness: 0.62,
-    clearcoat: 0.12,
-    clearcoatRoughness: 0.5,
-    sheen: 0.35,
-    sheenColor: new Color(0.35, 0.35, 0.35),
-    sheenRoughness: 0.6,
-    side: DoubleSide,
-    ...getBodyStencil(),
+    vertexColors: true, roughness: 0.62, clearcoat: 0.12, clearcoatRoughness: 0.5, sheen: 0.35,
+    sheenColor: new Color(0.35, 0.35, 0.35), sheenRoughness: 0.6, side: DoubleSide, ...getBodyStencil(),
   });
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -56,11 +39,7 @@ export function createSimpleMaterial(): MeshLambertMaterial {
 
 export function createWireMaterial(): MeshBasicMaterial {
   return new MeshBasicMaterial({
-    wireframe: true,
-    transparent: true,
-    opacity: 0.2,
-    color: new Color(getToken("view-shade")),
-    depthWrite: false,
+    wireframe: true, transparent: true, opacity: 0.2, color: new Color(getToken("view-shade")), depthWrite: false,
     toneMapped: false,
   });
 }
@@ -74,24 +53,14 @@ export function createGuideMaterial(): MeshBasicMaterial {
 /** Rough material of one color for props. */
 export function createPropMaterial(color: Color, opacity: number): MeshPhysicalMaterial {
   return new MeshPhysicalMaterial({
-    color,
-    roughness: 0.7,
-    side: DoubleSide,
-    transparent: opacity < 1,
-    opacity,
-    depthWrite: opacity >= 1,
+    color, roughness: 0.7, side: DoubleSide, transparent: opacity < 1, opacity, depthWrite: opacity >= 1,
   });
 }
 
 // offset backward, so that wireframes over it pass the depth test
 const getBodyStencil = (): object => ({
-  polygonOffset: true,
-  polygonOffsetFactor: 1,
-  polygonOffsetUnits: 1,
-  stencilWrite: true,
-  stencilRef: 1,
-  stencilFunc: AlwaysStencilFunc,
-  stencilZPass: ReplaceStencilOp,
+  polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1, stencilWrite: true, stencilRef: 1,
+  stencilFunc: AlwaysStencilFunc, stencilZPass: ReplaceStencilOp,
 });
 
 const GHOST_VERTEX = `
@@ -139,22 +108,12 @@ export function createGhostMaterials(): [Material, ShaderMaterial, ShaderMateria
 
 // token colors bypass tone mapping
 const getGhostShader = (fragmentShader: string): object => ({
-  vertexShader: GHOST_VERTEX,
-  fragmentShader,
-  uniforms: { color: { value: new Color() } },
-  toneMapped: false,
+  vertexShader: GHOST_VERTEX, fragmentShader, uniforms: { color: { value: new Color() } }, toneMapped: false,
 });
 
 const getGhostOptions = (stencilFunc: StencilFunc): object => ({
-  transparent: true,
-  side: DoubleSide,
-  depthWrite: false,
-  polygonOffset: true,
-  polygonOffsetFactor: 3,
-  polygonOffsetUnits: 9,
-  stencilWrite: true,
-  stencilRef: 1,
-  stencilFunc,
+  transparent: true, side: DoubleSide, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 3,
+  polygonOffsetUnits: 9, stencilWrite: true, stencilRef: 1, stencilFunc,
 });
 
 /** Token color in sRGB, for shaders that bypass color management. */

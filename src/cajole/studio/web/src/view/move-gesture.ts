@@ -3,13 +3,12 @@
 import { formatDigits } from "../core/format";
 import { niceStep } from "../core/math";
 import { getCurrentMode } from "../core/modes";
-import type { DragUpdate, Vec3 } from "../core/types";
+import type { MovedMessage, Vec3 } from "../core/types";
 import { getViewAxes, pixelsPerMetre, projectPoint, getPixelRay } from "./camera";
-import { type AxisName, getLockAxes, DragTracker, type AxisLock, toggleLock, snapped } from "./drag";
+import { type AxisName, getLockAxes, DragTracker, type AxisLock, toggleLock, snapped, TypedAmounts } from "./drag";
 import { CANCEL_HINT, type Gesture, createGestureId, type ViewContext, CLICK_SLOP } from "./gesture";
 import { GIZMO_SIZE, type Pixel } from "./gizmo";
 import type { Marks } from "./marks";
-import { TypedAmounts } from "./typed-amounts";
 import { add, distance, length } from "./vec";
 
 const LAG_LINE_DELAY = 150; // ms after which a line shows the lag of the solver …
@@ -77,9 +76,7 @@ export class MoveGesture implements Gesture {
     this.view.setPendingSelection(nodes);
     app.setHints(HINTS);
     app.request("drag.begin", { gesture: this.id, nodes, frame: this.view.getFrame() }).then(
-      (answer) => {
-        if (Array.isArray(answer["position"])) this.startPosition = this.serverPosition = answer["position"] as Vec3;
-      },
+      ({ position }) => (this.startPosition = this.serverPosition = position),
       () => this.finish(),
     );
   }
@@ -114,7 +111,7 @@ export class MoveGesture implements Gesture {
     return oldest === undefined ? 0 : performance.now() - oldest;
   }
 
-  handleDragUpdate(moved: DragUpdate): void {
+  handleDragUpdate(moved: MovedMessage): void {
     if (moved.gesture !== this.id) return;
     this.serverPosition = moved.position;
     for (const seq of this.sent.keys()) if (seq <= moved.seq) this.sent.delete(seq);

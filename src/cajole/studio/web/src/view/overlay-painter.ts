@@ -3,7 +3,6 @@
 import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 import { type ViewCamera, pixelsPerMetre, getCameraPosition, projectPoint } from "./camera";
-import { computeConvexHull } from "./hull";
 import type { Pixel } from "./gizmo";
 import { add, cross, distance, dot, length, scale, sub, normalize } from "./vec";
 
@@ -17,10 +16,7 @@ export const getTokenWithAlpha = (name: string, alpha: number): string =>
 
 /** Draws in one view; `toPixel` is null behind the camera. */
 export class OverlayPainter {
-  constructor(
-    readonly context: CanvasRenderingContext2D,
-    readonly camera: ViewCamera,
-  ) {}
+  constructor(readonly context: CanvasRenderingContext2D, readonly camera: ViewCamera) {}
 
   toPixel(point: Vec3): Pixel | null {
     const projected = projectPoint(this.camera, point);
@@ -172,3 +168,24 @@ function computeCircle(center: Vec3, axis: Vec3, radius: number): Vec3[] {
     return add(center, add(scale(side, radius * Math.cos(angle)), scale(other, radius * Math.sin(angle))));
   });
 }
+
+/** Convex hull of pixels by Andrew's monotone chain (1979). */
+export function computeConvexHull(points: readonly Pixel[]): Pixel[] {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  if (sorted.length < 3) return sorted;
+  const lower = computeChain(sorted);
+  const upper = computeChain(sorted.reverse());
+  return [...lower.slice(0, -1), ...upper.slice(0, -1)];
+}
+
+function computeChain(points: readonly Pixel[]): Pixel[] {
+  const out: Pixel[] = [];
+  for (const point of points) {
+    while (out.length > 1 && computeTurn(out[out.length - 2], out[out.length - 1], point) <= 0) out.pop();
+    out.push(point);
+  }
+  return out;
+}
+
+/** Twice the signed area of a triangle: positive when it turns to the left. */
+const computeTurn = (a: Pixel, b: Pixel, c: Pixel): number => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);

@@ -22,22 +22,14 @@ export class PaneLayout {
   });
   private readonly backgrounds = [h("div", { class: "view-pane view-pane-first" }), h("div", { class: "view-pane" })];
   private readonly divider = h("div", {
-    class: "view-divider",
-    role: "separator",
-    tabindex: 0,
-    "aria-orientation": "vertical",
+    class: "view-divider", role: "separator", tabindex: 0, "aria-orientation": "vertical",
     "aria-label": "Width of the first view",
   });
   readonly element = h("div", { class: "viewport" });
   private share = clampShare(loadSetting("split", 0.5));
-  private readonly observer = new ResizeObserver(() => this.arrange());
 
   /** onResize: called after the panes were laid out. */
-  constructor(
-    private readonly app: App,
-    private readonly panes: [Pane, Pane],
-    private readonly onResize: () => void,
-  ) {
+  constructor(private readonly app: App, private readonly panes: [Pane, Pane], private readonly onResize: () => void) {
     this.divider.addEventListener("pointerdown", (event) => this.divider.setPointerCapture(event.pointerId));
     this.divider.addEventListener(
       "pointermove",
@@ -45,7 +37,7 @@ export class PaneLayout {
     );
     this.divider.addEventListener("dblclick", () => this.setShare(0.5));
     this.divider.addEventListener("keydown", (event) => this.handleKey(event));
-    this.observer.observe(this.element);
+    new ResizeObserver(() => this.arrange()).observe(this.element);
   }
 
   /** Add canvases above the backgrounds, and overlays on top, lowest first. */
@@ -97,9 +89,5 @@ export class PaneLayout {
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const pane = this.app.ui.views === 2 && x >= this.panes[1].left ? 1 : 0;
     return { pane, at: [x - this.panes[pane].left, y] };
-  }
-
-  dispose(): void {
-    this.observer.disconnect();
   }
 }

@@ -12,11 +12,7 @@ export interface PickMesh {
   readonly faces: Uint32Array;
   readonly normals: Float32Array;
 }
-export interface TriangleHit {
-  readonly triangle: number;
-  readonly point: Vec3;
-  readonly distance: number;
-}
+export interface TriangleHit { readonly triangle: number; readonly point: Vec3; readonly distance: number }
 interface VertexHit {
   readonly vertex: number; // nearest to the pointer on the triangle that was hit
   readonly pixels: number; // from the pointer

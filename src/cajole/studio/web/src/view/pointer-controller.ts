@@ -32,7 +32,6 @@ export class PointerController {
   dots: TrailDot[] = [];
   hoveredNode: number | null = null; // vertex whose disc, or whose row in the panel, is hovered
   private readonly tools: ViewTool[]; // of the modes
-  private readonly unsubscribe: () => void;
   private pointerId: number | null = null;
   private hoverScheduled = false; // to look what is under the pointer
   private lastEvent: PointerEvent | null = null;
@@ -54,7 +53,7 @@ export class PointerController {
     surface.addEventListener("wheel", (event) => this.handleWheel(event), { passive: false });
     surface.addEventListener("contextmenu", (event) => event.preventDefault());
     window.addEventListener("keydown", this.handleKey, true);
-    this.unsubscribe = onHover("view", (node) => {
+    onHover("view", (node) => {
       this.hoveredNode = node;
       this.view.requestOverlay();
     });
@@ -88,12 +87,7 @@ export class PointerController {
     const kick = startFlowPush(this.view, at);
     if (kick !== null) return kick;
     if (hover.dot !== null)
-      return new CameraDrag(
-        0,
-        at,
-        () => undefined,
-        () => seek(this.view.app, hover.dot!.frame),
-      );
+      return new CameraDrag(0, at, () => undefined, () => seek(this.view.app, hover.dot!.frame));
     if (hover.grip !== null)
       return this.createMove(at, this.selection.nodes, this.selection.center!, hover.grip === "view" ? null : hover.grip);
     if (tool === "measure") return new MeasureGesture(this.view, 0, at, (line) => this.setMeasurement(line));
@@ -103,12 +97,7 @@ export class PointerController {
     if (touched === null || mode?.ignoresVertices) return null;
     if (tool === "pin")
       return touched.near
-        ? new CameraDrag(
-            0,
-            at,
-            (dx, dy) => this.cameras.orbit(0, dx, dy),
-            () => this.togglePins([touched.node]),
-          )
+        ? new CameraDrag(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), () => this.togglePins([touched.node]))
         : null;
     if (tool === "pull" || tool === "push" || tool === "impulse") return this.createPull(event, hover, tool);
     return touched.near ? this.createGrab(event, hover) : null;
@@ -149,12 +138,7 @@ export class PointerController {
   }
 
   private createOrbit(pane: number, at: Pixel): Gesture {
-    return new CameraDrag(
-      pane,
-      at,
-      (dx, dy) => this.cameras.orbit(pane, dx, dy),
-      () => this.handleBackgroundClick(),
-    );
+    return new CameraDrag(pane, at, (dx, dy) => this.cameras.orbit(pane, dx, dy), () => this.handleBackgroundClick());
   }
 
   private createPan(pane: number, at: Pixel): Gesture {
@@ -283,11 +267,5 @@ export class PointerController {
   /** Add the cursors of the tools to the marks of all views. */
   addCursors(marks: Marks[]): void {
     for (const tool of this.tools) tool.addMarks(marks, this.gesture);
-  }
-
-  dispose(): void {
-    window.removeEventListener("keydown", this.handleKey, true);
-    this.unsubscribe();
-    this.cancelGesture();
   }
 }

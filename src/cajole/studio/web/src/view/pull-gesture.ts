@@ -1,7 +1,7 @@
 /** Pull and push gestures of Keyframe and Steer: a spring between a vertex and the pointer. */
 
 import { formatPush, getPushStiffness } from "../core/push-settings";
-import type { FieldInfo, SteerUpdate, Tone, Vec3 } from "../core/types";
+import type { FieldInfo, PulseMessage, Tone, Vec3 } from "../core/types";
 import { getPixelRay, getViewAxes, type Ray } from "./camera";
 import { intersectPlane } from "./drag";
 import { CANCEL_HINT, CLICK_SLOP, createGestureId, type Gesture, type ViewContext } from "./gesture";
@@ -21,27 +21,18 @@ interface PullTarget {
   tool: ForceTool;
 }
 
-interface ToolTexts {
-  tone: Tone;
-  tag: (force: string) => string;
-  done: string;
-  hints: [string, string][];
-}
+interface ToolTexts { tone: Tone; tag: (force: string) => string; done: string; hints: [string, string][] }
 
 const formatPushLabel = (force: string): string => `your push · ${force}`;
 const TOOL_TEXTS: Record<ForceTool, ToolTexts> = {
   pull: {
     tone: "asked",
     tag: (force) => force,
-    done: "pulled by",
-    hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL_HINT],
+    done: "pulled by", hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL_HINT],
   },
   push: { tone: "world", tag: formatPushLabel, done: "pushed by", hints: [["Drag", "push"], ["Release", "end the push"], CANCEL_HINT] },
   impulse: {
-    tone: "world",
-    tag: formatPushLabel,
-    done: "impulse of",
-    hints: [["Release", "apply the impulse"], CANCEL_HINT],
+    tone: "world", tag: formatPushLabel, done: "impulse of", hints: [["Release", "apply the impulse"], CANCEL_HINT],
   },
 };
 
@@ -98,37 +89,36 @@ export class PullGesture implements Gesture {
   }
 
   private start(): void {
-    const { where, add: also, tool } = this.target;
+    const { where, add: keepsOthers, tool } = this.target;
     const { app } = this.view;
+    const { id: gesture } = this;
     this.started = true;
     app.setHints(TOOL_TEXTS[tool].hints);
-    if (tool === "impulse") return;
-    const values = tool === "pull" ? { add: also } : {};
-    app
-      .request(`${tool}.begin`, { gesture: this.id, ...where, ...values })
-      .then((answer) => this.handleStarted(answer))
-      .catch(() => this.finish());
+    if (tool === "push") app.request("push.begin", { gesture, ...where }).catch(() => this.finish());
+    if (tool !== "pull" || !("node" in where)) return;
+    app.request("pull.begin", { gesture, node: where.node, add: keepsOthers }).then(
+      ({ stiffness }) => this.setStiffness(stiffness),
+      () => this.finish(),
+    );
   }
 
-  /** Handle the reply of the start; if the pointer was released before, commit now. */
-  private handleStarted(answer: Record<string, unknown>): void {
-    if (this.target.tool !== "pull") return;
-    this.stiffness = Number(answer["stiffness"]);
-    if (!this.ended) this.send();
-    else if (this.released) {
-      this.send();
-      this.commit();
-    }
+  /** Set the stiffness of a pull; if the pointer was released before, commit now. */
+  private setStiffness(stiffness: number): void {
+    this.stiffness = stiffness;
+    if (this.ended && !this.released) return;
+    this.send();
+    if (this.released) this.commit();
   }
 
   private send(): void {
     const { tool } = this.target;
+    const command = tool === "pull" ? "pull.move" : "push.move";
     if (tool !== "impulse" && this.hasStiffness)
-      this.view.app.stream(`${tool}.move`, { gesture: this.id, seq: ++this.seq, force: this.force });
+      this.view.app.stream(command, { gesture: this.id, seq: ++this.seq, force: this.force });
     this.view.requestOverlay();
   }
 
-  handleSteerUpdate(_pulse: SteerUpdate): void {
+  handleSteerUpdate(_pulse: PulseMessage): void {
     if (this.started && !this.ended && this.target.tool === "push") this.send(); // the body has moved relative to the pointer
   }
 
@@ -178,11 +168,7 @@ export class PullGesture implements Gesture {
     marks.hover = null;
     if (tool === "pull" && !this.target.add) marks.arrows = marks.arrows.filter((arrow) => arrow.replaceable !== true);
     marks.arrows.push({
-      at,
-      offset: sub(this.pointerPosition, at),
-      tone: TOOL_TEXTS[tool].tone,
-      pixels: 4.5,
-      disc: true,
+      at, offset: sub(this.pointerPosition, at), tone: TOOL_TEXTS[tool].tone, pixels: 4.5, disc: true,
       label: this.hasStiffness ? TOOL_TEXTS[tool].tag(formatPush(this.view.app.project, length(this.force))) : null,
     });
   }

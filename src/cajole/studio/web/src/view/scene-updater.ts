@@ -30,10 +30,7 @@ export class SceneUpdater {
   private mode: string | null = null;
   private colorKey = ""; // of the last coloring
 
-  constructor(
-    private readonly app: App,
-    private readonly panes: readonly Pane[],
-  ) {}
+  constructor(private readonly app: App, private readonly panes: readonly Pane[]) {}
 
   /** Create the scenes of the current body. environment: reflected by physical materials. */
   buildScenes(environment: Texture | null, quality: Quality): void {
@@ -69,16 +66,16 @@ export class SceneUpdater {
   /** Handle a binary message; returns true if the body was replaced. */
   handleFrame(message: BinaryFrame): boolean {
     if (message.kind === BinaryKind.Prop) this.props.add(message);
-    if (message.kind === BinaryKind.Current) this.setCurrent(message);
-    if (message.kind === BinaryKind.Regions) this.setRegions(message);
-    if (message.kind !== BinaryKind.Triangles && message.kind !== BinaryKind.Colors && message.kind !== BinaryKind.Nodes) return false;
+    if (message.kind === BinaryKind.LiveFrame) this.setCurrent(message);
+    if (message.kind === BinaryKind.RegionLabels) this.setRegions(message);
+    if (message.kind !== BinaryKind.Triangles && message.kind !== BinaryKind.VertexColors && message.kind !== BinaryKind.VertexNodes) return false;
     if (message.kind === BinaryKind.Triangles && message.extra === 1) {
       this.guide = updateModel(null, message, this.app.project?.guide ?? 0);
       return true;
     }
     if (message.kind === BinaryKind.Triangles) this.guide = null;
     this.model = updateModel(this.model, message, this.app.project?.vertices ?? 0);
-    return message.kind !== BinaryKind.Nodes;
+    return message.kind !== BinaryKind.VertexNodes;
   }
 
   /** Set the regions of the body or of its guide. */

@@ -4,21 +4,14 @@ import { getCurrentMode } from "../core/modes";
 import type { App, Vec3 } from "../core/types";
 import { centroid } from "./vec";
 
-interface SelectedPoint {
-  node: number;
-  name: string;
-  position: Vec3;
-}
+interface SelectedPoint { node: number; name: string; position: Vec3 }
 
 export class Selection {
   private pendingNodes: number[] | null = null;
   private pendingPosition: Vec3 | null = null;
 
   /** getPosition: rendered position of a vertex, null if it is not rendered. */
-  constructor(
-    private readonly app: App,
-    private readonly getPosition: (node: number) => Vec3 | null,
-  ) {}
+  constructor(private readonly app: App, private readonly getPosition: (node: number) => Vec3 | null) {}
 
   /** Discard pending values after a new state. */
   clearPending(): void {

@@ -112,7 +112,7 @@ export function readUint32(frame: BinaryFrame, size: number, skip = 0): Uint32Ar
 export function updateModel(model: SurfaceModel | null, frame: BinaryFrame, vertices: number): SurfaceModel | null {
   if (frame.kind === BinaryKind.Triangles) return new SurfaceModel(readUint32(frame, 3 * frame.count), vertices);
   if (model === null || frame.count !== model.count) return model;
-  if (frame.kind === BinaryKind.Colors) model.setColors(new Uint8Array(frame.data, frame.offset, 4 * frame.count));
-  if (frame.kind === BinaryKind.Nodes) model.setNodes(readUint32(frame, frame.count));
+  if (frame.kind === BinaryKind.VertexColors) model.setColors(new Uint8Array(frame.data, frame.offset, 4 * frame.count));
+  if (frame.kind === BinaryKind.VertexNodes) model.setNodes(readUint32(frame, frame.count));
   return model;
 }

@@ -8,19 +8,11 @@ import type { App, Component } from "../core/types";
 
 function createToolButton(app: App, entry: NonNullable<ToolEntry>): HTMLButtonElement {
   const title = findCommand(entry.command)?.title ?? entry.command;
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "view-button",
-      "aria-label": title,
-      "data-tip": title,
-      "data-key": getShortcut(entry.command),
-      "data-command": entry.command,
-      onclick: () => app.runCommand(entry.command),
-    },
-    createIcon(entry.icon),
-  );
+  return h("button", {
+    type: "button", class: "view-button", "aria-label": title, "data-tip": title,
+    "data-key": getShortcut(entry.command), "data-command": entry.command,
+    onclick: () => app.runCommand(entry.command),
+  }, createIcon(entry.icon));
 }
 
 /** Fill a toolbar with buttons; returns the function that updates their pressed state. */
@@ -35,10 +27,7 @@ function fillToolbar(app: App, entries: readonly ToolEntry[], element: HTMLEleme
 
 export function createToolColumn(app: App): Component {
   const element = h("div", {
-    class: "view-tools",
-    role: "toolbar",
-    "aria-orientation": "vertical",
-    "aria-label": "Tools",
+    class: "view-tools", role: "toolbar", "aria-orientation": "vertical", "aria-label": "Tools",
   });
   let mode: ModeDefinition | null = null;
   let refresh = (): void => undefined;
@@ -52,27 +41,22 @@ export function createToolColumn(app: App): Component {
     element.hidden = now === null;
     refresh();
   };
-  const unsubscribe = [app.onState.on(update), app.onUi.on((change) => "tool" in change && update()), ...getModes().flatMap((each) => each.onSettings?.(update) ?? [])];
+  app.onState.on(update);
+  app.onUi.on((change) => "tool" in change && update());
+  for (const each of getModes()) each.onSettings?.(update);
   update();
-  return { element, dispose: () => unsubscribe.forEach((end) => end()) };
+  return { element };
 }
 
 /** isLinked: both views share one camera; toggle: switches that. */
 export function createViewOptions(app: App, isLinked: () => boolean, toggle: () => void): Component {
   const element = h("div", { class: "view-options", role: "toolbar", "aria-label": "View" });
   const count = (views: 1 | 2, face: IconName, title: string): HTMLButtonElement =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: "view-button view-count",
-        "aria-label": title,
-        "data-tip": title,
-        "data-key": getShortcut("view.views"),
-        onclick: () => app.setUi({ views }),
-      },
-      createIcon(face),
-    );
+    h("button", {
+      type: "button", class: "view-button view-count", "aria-label": title, "data-tip": title,
+      "data-key": getShortcut("view.views"),
+      onclick: () => app.setUi({ views }),
+    }, createIcon(face));
   const [one, two] = [count(1, "one", "One view"), count(2, "two", "Two views")];
   const rest = h("div", { class: "view-group" });
   const refresh = fillToolbar(
@@ -106,7 +90,7 @@ export function createViewOptions(app: App, isLinked: () => boolean, toggle: () 
   };
   // the playhead changes sixty times per second: ignore it
   const shown = ["views", "ghost", "trails", "wireframe"] as const;
-  const end = app.onUi.on((change) => shown.some((name) => name in change) && update());
+  app.onUi.on((change) => shown.some((name) => name in change) && update());
   update();
-  return { element, dispose: end };
+  return { element };
 }

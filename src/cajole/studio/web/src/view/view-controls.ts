@@ -3,7 +3,7 @@
 import { h, setAttribute, setChildren, setText } from "../core/dom";
 import { formatNumber } from "../core/format";
 import { getMode, getModes } from "../core/modes";
-import type { App, Component, SteerUpdate } from "../core/types";
+import type { App, Component, PulseMessage } from "../core/types";
 import { AxisGizmo } from "./axis-gizmo";
 import type { CameraPose } from "./camera";
 import type { CameraRig } from "./camera-rig";
@@ -30,7 +30,7 @@ function splitLabel(label: string): [string, string | undefined] {
 }
 
 /** Update the label of the first view; frame: the one it shows. */
-function updateCurrentLabel(label: ViewLabel, app: App, update: SteerUpdate | null, frame: number): void {
+function updateCurrentLabel(label: ViewLabel, app: App, update: PulseMessage | null, frame: number): void {
   const { state } = app;
   if (!state) return;
   const [role, detail] = splitLabel(state.labels.now);
@@ -60,15 +60,12 @@ function createLegend(app: App): Component {
     if (text === shown) return;
     shown = text;
     element.hidden = rows.length === 0;
-    setChildren(
-      element,
-      rows.map(([tone, name]) => h("span", null, h("i", { data: { tone } }), name)),
-    );
+    setChildren(element, rows.map(([tone, name]) => h("span", null, h("i", { data: { tone } }), name)));
   };
-  const end = app.onState.on(update);
+  app.onState.on(update);
   element.hidden = true;
   update();
-  return { element, dispose: end };
+  return { element };
 }
 
 export class ViewControls {
@@ -76,10 +73,7 @@ export class ViewControls {
   private readonly axisGizmo: AxisGizmo;
   private readonly parts: Component[];
 
-  constructor(
-    private readonly app: App,
-    cameras: CameraRig,
-  ) {
+  constructor(private readonly app: App, cameras: CameraRig) {
     const orbit = (dx: number, dy: number): void => cameras.orbit(0, dx, dy);
     this.axisGizmo = new AxisGizmo((azimuth, elevation) => cameras.lookFrom(azimuth, elevation), orbit);
     const linked = (): boolean => cameras.linked;
@@ -97,13 +91,9 @@ export class ViewControls {
   }
 
   /** Update labels and axis gizmo; frame and pose are those of the first view. */
-  update(steerUpdate: SteerUpdate | null, frame: number, pose: CameraPose): void {
+  update(steerUpdate: PulseMessage | null, frame: number, pose: CameraPose): void {
     updateCurrentLabel(this.labels[0], this.app, steerUpdate, frame);
     updateResultLabel(this.labels[1], this.app);
     this.axisGizmo.update(pose);
-  }
-
-  dispose(): void {
-    for (const part of this.parts) part.dispose?.();
   }
 }

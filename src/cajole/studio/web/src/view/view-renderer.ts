@@ -26,12 +26,7 @@ export interface Pane {
 
 const EMPTY_AREA = { left: 0, top: 0, width: 0, height: 0 };
 export const createPane = (): Pane => ({
-  ...EMPTY_AREA,
-  free: EMPTY_AREA,
-  scene: null,
-  pose: DEFAULT_POSE,
-  drawnPose: DEFAULT_POSE,
-  dirty: true,
+  ...EMPTY_AREA, free: EMPTY_AREA, scene: null, pose: DEFAULT_POSE, drawnPose: DEFAULT_POSE, dirty: true,
 });
 
 export class ViewRenderer {
@@ -54,10 +49,7 @@ export class ViewRenderer {
     this.quality.initialize(getGpuName(), loadSetting<string | null>("quality", null) === "full");
     // panes that did not change keep their pixels
     const options = {
-      canvas,
-      alpha: true,
-      antialias: this.quality.quality.physicalMaterials,
-      stencil: true,
+      canvas, alpha: true, antialias: this.quality.quality.physicalMaterials, stencil: true,
       preserveDrawingBuffer: true,
     };
     this.renderer = new WebGLRenderer(options);
@@ -184,11 +176,6 @@ export class ViewRenderer {
   private handleContextRestored(): void {
     for (const pane of this.panes()) if (pane.scene) pane.scene.scene.environment = null;
     this.applyQuality();
-  }
-
-  dispose(): void {
-    document.removeEventListener("visibilitychange", this.handleVisibility);
-    this.renderer.dispose();
   }
 }
 

@@ -9,11 +9,7 @@ import { FlowFieldMesh } from "./flow-field";
 import { Ground } from "./ground";
 import { Lights } from "./lights";
 import {
-  createBodyMaterial,
-  createGhostMaterials,
-  createGuideMaterial,
-  createSimpleMaterial,
-  getScreenColor,
+  createBodyMaterial, createGhostMaterials, createGuideMaterial, createSimpleMaterial, getScreenColor,
   createWireMaterial,
 } from "./materials";
 import type { LinearColor, SurfaceModel } from "./surface-model";

@@ -6,7 +6,7 @@ import { h } from "../core/dom";
 import { frameCache } from "../core/frame-cache";
 import { getCurrentMode, getModes } from "../core/modes";
 import { onSeek, seek } from "../core/playback";
-import type { App, Component, SteerUpdate, Vec3 } from "../core/types";
+import type { App, Component, PulseMessage, Vec3 } from "../core/types";
 import { onViewLayout, provideViewPoints, type WeightedPoint } from "../core/view-points";
 import { projectPoint, type ViewCamera } from "./camera";
 import { CameraFraming } from "./camera-framing";
@@ -16,7 +16,7 @@ import type { DynamicMesh } from "./dynamic-mesh";
 import { getPaneCenter } from "./free-area";
 import type { ViewContext } from "./gesture";
 import { computeGizmo } from "./gizmo";
-import { type HoverTarget, isGizmoVisible } from "./hover";
+import { isGizmoVisible } from "./hover";
 import { composeMarks } from "./mark-composition";
 import { drawMarks } from "./marks";
 import { OverlayCanvas } from "./overlay-canvas";
@@ -31,41 +31,7 @@ import { createPane, type Pane, ViewRenderer } from "./view-renderer";
 const RETRY_DELAY = 700; // ms
 const MAX_RETRIES = 8;
 
-/** Retries a missing frame a few times: the frame cache drops requests that nobody repeats. */
-class RetryTimer {
-  private tries = MAX_RETRIES;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-
-  /** retry: called after the delay; it reports by `update` whether something is still missing. */
-  constructor(private readonly retry: () => void) {}
-
-  /** Allow the full number of retries again. */
-  reset(): void {
-    this.tries = MAX_RETRIES;
-  }
-
-  update(isMissing: boolean): void {
-    if (!isMissing) this.reset();
-    else if (this.tries > 0) this.timer ??= setTimeout(() => this.fire(), RETRY_DELAY);
-  }
-
-  private fire(): void {
-    this.timer = undefined;
-    this.tries--;
-    this.retry();
-  }
-
-  dispose(): void {
-    clearTimeout(this.timer);
-  }
-}
-
-export function createViewport(app: App): Component {
-  const view = new Viewport(app);
-  return { element: view.element, dispose: () => view.dispose() };
-}
-
-class Viewport implements ViewContext {
+export class Viewport implements ViewContext, Component {
   readonly label = new DragLabel();
   private readonly panes: [Pane, Pane] = [createPane(), createPane()];
   private readonly liveRegion = h("div", { class: "hidden-text", role: "status", "aria-live": "polite" });
@@ -78,9 +44,9 @@ class Viewport implements ViewContext {
   private readonly selection: Selection;
   private readonly pointer: PointerController;
   private readonly controls: ViewControls;
-  private readonly disposers: (() => void)[];
-  private steerUpdate: SteerUpdate | null = null;
-  private readonly retryTimer = new RetryTimer(() => this.update());
+  private steerUpdate: PulseMessage | null = null;
+  private retries = MAX_RETRIES; // left for a missing frame: the frame cache drops requests that nobody repeats
+  private retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly app: App) {
     this.layout = new PaneLayout(app, this.panes, () => this.handleResize());
@@ -108,8 +74,10 @@ class Viewport implements ViewContext {
     );
     this.controls = new ViewControls(app, this.cameras);
     this.layout.mount([canvas, this.overlay.canvas], [...this.controls.elements, this.label.element, this.liveRegion]);
-    const spots = (): WeightedPoint[] => collectViewPoints(app, this.visiblePanes, this.element, this.selection);
-    this.disposers = [...this.subscribe(), ...this.registerCommands(), installViewHook(this.createProbe()), provideViewPoints(spots)];
+    this.subscribe();
+    this.registerCommands();
+    this.installTestHook();
+    provideViewPoints(() => collectViewPoints(app, this.visiblePanes, this.element, this.selection));
     this.rebuild();
   }
 
@@ -121,43 +89,39 @@ class Viewport implements ViewContext {
     return this.panes.slice(0, this.app.ui.views);
   }
 
-  private subscribe(): (() => void)[] {
+  private subscribe(): void {
     const { app } = this;
-    return [
-      app.onProject.on((project) => project === null && this.handleClose()),
-      app.onFrame.on((message) => (this.scenes.handleFrame(message) ? this.rebuild() : this.update())),
-      app.onState.on(() => this.handleState()),
-      app.onUi.on((change) => this.handleUiChange(Object.keys(change))),
-      app.onMoved.on((moved) => this.pointer.gesture?.handleDragUpdate?.(moved)),
-      app.onPulse.on((pulse) => this.handleSteerUpdate(pulse)),
-      app.onTheme.on(() => this.handleTheme()),
-      frameCache.onArrive.on(() => this.update()),
-      onSeek.on(() => this.update()),
-      ...getModes().flatMap((mode) => mode.onSettings?.(() => this.updateColors()) ?? []),
-    ];
+    app.onProject.on((project) => project === null && this.handleClose());
+    app.onFrame.on((message) => (this.scenes.handleFrame(message) ? this.rebuild() : this.update()));
+    app.onState.on(() => this.handleState());
+    app.onUi.on((change) => this.handleUiChange(Object.keys(change)));
+    app.onMoved.on((moved) => this.pointer.gesture?.handleDragUpdate?.(moved));
+    app.onPulse.on((pulse) => this.handleSteerUpdate(pulse));
+    app.onTheme.on(() => this.handleTheme());
+    frameCache.onArrive.on(() => this.update());
+    onSeek.on(() => this.update());
+    for (const mode of getModes()) mode.onSettings?.(() => this.updateColors());
   }
 
-  private registerCommands(): (() => void)[] {
-    return [
-      registerHandler("view.all", () => this.framing.frameAll()),
-      registerHandler("view.selection", () => this.framing.framePositions(this.selection.points.map(({ position }) => position))),
-      registerHandler("view.front", () => this.cameras.lookFrom(-90, 0)),
-      registerHandler("view.right", () => this.cameras.lookFrom(0, 0)),
-      registerHandler("view.top", () => this.cameras.lookFrom(-90, 89)),
-      registerHandler("tool.pin", () => this.pointer.pinAtPointer()),
-    ];
+  private registerCommands(): void {
+    registerHandler("view.all", () => this.framing.frameAll());
+    registerHandler("view.selection", () => this.framing.framePositions(this.selection.points.map(({ position }) => position)));
+    registerHandler("view.front", () => this.cameras.lookFrom(-90, 0));
+    registerHandler("view.right", () => this.cameras.lookFrom(0, 0));
+    registerHandler("view.top", () => this.cameras.lookFrom(-90, 89));
+    registerHandler("tool.pin", () => this.pointer.pinAtPointer());
   }
 
   // --- events
 
   private handleState(): void {
-    this.retryTimer.reset();
+    this.retries = MAX_RETRIES;
     this.scenes.handleState();
     this.selection.clearPending();
     this.update();
   }
 
-  private handleSteerUpdate(pulse: SteerUpdate): void {
+  private handleSteerUpdate(pulse: PulseMessage): void {
     this.steerUpdate = pulse;
     this.pointer.gesture?.handleSteerUpdate?.(pulse);
     this.update();
@@ -210,7 +174,14 @@ class Viewport implements ViewContext {
     this.updateScenes();
     if (this.visiblePanes.some((pane) => pane.dirty)) this.renderer.request();
     this.overlay.request();
-    this.retryTimer.update(this.scenes.isMissingFrame);
+    if (!this.scenes.isMissingFrame) this.retries = MAX_RETRIES;
+    else if (this.retries > 0) this.retryTimer ??= setTimeout(() => this.retry(), RETRY_DELAY);
+  }
+
+  private retry(): void {
+    this.retryTimer = undefined;
+    this.retries--;
+    this.update();
   }
 
   /** Update the scenes, and frame a new body before it is rendered. */
@@ -295,38 +266,41 @@ class Viewport implements ViewContext {
     this.requestOverlay();
   }
 
-  private createProbe(): ViewportProbe {
-    return {
-      camera: () => this.getCamera(0),
-      box: () => this.element.getBoundingClientRect(),
-      vertex: (node) => this.getPosition(node),
-      center: () => this.selection.center,
-      hover: () => this.pointer.hover,
-      frameCount: () => this.renderer.frameCount,
-      applied: () => this.scenes.applied,
-      fps: () => this.renderer.fps,
-      quality: () => this.renderer.quality.level,
-      idle: () => this.renderer.idle,
+  /** Install window.cajole.view, in pixels of the page. */
+  private installTestHook(): void {
+    const { pointer, renderer, scenes, selection } = this;
+    const getPixel = (point: Vec3 | null): [number, number] | null => {
+      if (point === null) return null;
+      const [projected, box] = [projectPoint(this.getCamera(0), point), this.element.getBoundingClientRect()];
+      return [box.left + projected.x, box.top + projected.y];
     };
-  }
-
-  dispose(): void {
-    this.retryTimer.dispose();
-    for (const end of this.disposers) end();
-    this.controls.dispose();
-    this.pointer.dispose();
-    this.layout.dispose();
-    this.scenes.clear();
-    this.renderer.dispose();
+    const getHandle = (): unknown => {
+      const { center } = selection;
+      if (center === null) return null;
+      const { axes } = computeGizmo(this.getCamera(0), center);
+      const tips = Object.fromEntries(axes.map((axis) => [axis.name, getPixel(axis.to)]));
+      return { place: center, centre: getPixel(center), tips, axis: pointer.hover?.grip ?? null };
+    };
+    if (!window.cajole) return;
+    window.cajole.view = {
+      project: (node) => getPixel(this.getPosition(node)),
+      at: getPixel,
+      vertex: (node) => this.getPosition(node),
+      handle: getHandle,
+      hover: () => pointer.hover,
+      get framesDrawn() { return renderer.frameCount; },
+      get applied() { return scenes.applied; },
+      get idle() { return renderer.idle; }, // no frame is pending
+      get quality() { return renderer.quality.level; },
+      get fps() { return renderer.fps; },
+    };
   }
 }
 
 /** Tell the user that the quality was lowered; restore: returns to full quality. */
 function showSimplifiedToast(app: App, restore: () => void): void {
   app.showToast({
-    tone: "warn",
-    title: "Render quality was reduced",
-    text: "Frames took too long to render on this machine.",
+    tone: "warn", title: "Render quality was reduced", text: "Frames took too long to render on this machine.",
     actions: [{ text: "Undo", onClick: restore }],
   });
 }
@@ -357,60 +331,4 @@ function sampleBody({ scene }: Pane, share: number, at: (point: Vec3, weight: nu
   const step = Math.max(1, Math.floor(mesh.model.count / POINTS_PER_BODY));
   const count = Math.floor(mesh.model.count / step);
   return Array.from({ length: count }, (_, i) => at(getVertex(mesh.positions, i * step), share / count));
-}
-
-/** Values that the test hook reads from the viewport. */
-interface ViewportProbe {
-  camera(): ViewCamera;
-  box(): DOMRect;
-  vertex(node: number): Vec3 | null;
-  center(): Vec3 | null;
-  hover(): HoverTarget | null;
-  frameCount(): number;
-  applied(): number;
-  fps(): number;
-  quality(): number;
-  idle(): boolean;
-}
-
-/** Install window.cajole.view, in pixels of the page; returns the function that removes it. */
-function installViewHook(probe: ViewportProbe): () => void {
-  const pixel = (point: Vec3 | null): [number, number] | null => {
-    if (point === null) return null;
-    const [projected, box] = [projectPoint(probe.camera(), point), probe.box()];
-    return [box.left + projected.x, box.top + projected.y];
-  };
-  const view = {
-    project: (node: number) => pixel(probe.vertex(node)),
-    at: pixel,
-    vertex: (node: number) => probe.vertex(node),
-    handle: () => {
-      const center = probe.center();
-      if (center === null) return null;
-      const { axes } = computeGizmo(probe.camera(), center);
-      const tips = Object.fromEntries(axes.map((axis) => [axis.name, pixel(axis.to)]));
-      return { place: center, centre: pixel(center), tips, axis: probe.hover()?.grip ?? null };
-    },
-    hover: () => probe.hover(),
-    get framesDrawn() {
-      return probe.frameCount();
-    },
-    get applied() {
-      return probe.applied();
-    },
-    /** True if no frame is pending. */
-    get idle() {
-      return probe.idle();
-    },
-    get quality() {
-      return probe.quality();
-    },
-    get fps() {
-      return probe.fps();
-    },
-  };
-  if (window.cajole) window.cajole.view = view;
-  return () => {
-    if (window.cajole?.view === view) delete window.cajole.view;
-  };
 }

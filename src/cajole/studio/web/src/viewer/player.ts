@@ -12,11 +12,7 @@ export class Player {
   private lastTick = 0; // ms of the last step
 
   /** show: called when the time has changed. */
-  constructor(
-    readonly frames: number,
-    readonly fps: number,
-    private readonly show: (time: number) => void,
-  ) {}
+  constructor(readonly frames: number, readonly fps: number, private readonly show: (time: number) => void) {}
 
   /** Show the first frame, and play unless reduced motion is preferred. */
   start(): void {

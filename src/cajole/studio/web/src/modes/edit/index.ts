@@ -28,9 +28,7 @@ export const edit: ModeDefinition = {
   createPlots: (app, sources) => createShotPlots(app, sources, "Drag a point of the body to see the added force."),
   commands: [
     {
-      id: "moves",
-      title: "Make the suggested drags",
-      icon: "drag",
+      id: "moves", title: "Make the suggested drags", icon: "drag",
       getDisabledReason: (app) => (app.state?.edit?.suggested ? null : "This scene suggests none."),
       run: (app) => void app.request("moves"),
     },
@@ -43,8 +41,7 @@ export const edit: ModeDefinition = {
       done: (now, then) => now.edit!.drags.length > then.edit!.drags.length,
     },
     {
-      title: "Scrub the timeline",
-      text: "Yellow is the input, clay is your edit.",
+      title: "Scrub the timeline", text: "Yellow is the input, clay is your edit.",
       done: (now, then) => now.frame !== then.frame,
     },
     {
@@ -74,8 +71,7 @@ export const edit: ModeDefinition = {
     const nodes = app.state!.selection.map(({ node }) => node);
     if (nodes.length) return void app.request("pin", { nodes, frame });
     app.showToast({
-      tone: "warn",
-      title: "No point is selected",
+      tone: "warn", title: "No point is selected",
       text: "Click a point of the body first, then double-click here to pin it.",
     });
   },

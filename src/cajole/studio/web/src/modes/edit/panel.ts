@@ -2,31 +2,19 @@
 
 import { h, setText } from "../../core/dom";
 import { formatCount, formatDigits, formatLength, formatNumber } from "../../core/format";
-import { findTarget } from "../../core/modes";
-import type { App, DragInfo, EditState, ProjectState, SelectedVertex, Vec3 } from "../../core/types";
+import type { App, DragInfo, EditModeState, ProjectState, SelectedVertex, Vec3 } from "../../core/types";
 import { createButton, createIconButton } from "../../ui/controls/button";
 import { createLetterToggles } from "../../ui/controls/choice";
 import { createRow } from "../../ui/controls/common";
 import { createFieldRow, createNumberField } from "../../ui/controls/field";
 import { createDisc, createEmptyHint, createMarkerIcon } from "../../ui/controls/list";
+import { createLatestSender } from "../../ui/controls/latest-sender";
 import { createSection } from "../../ui/controls/section";
 import { createLogScale, createLogScaleWithZero } from "../../ui/controls/slider-scale";
 import { sub } from "../../view/vec";
 import {
-  createButtons,
-  createChoiceRow,
-  createHandOverButtons,
-  createLiveSender,
-  createPanelSection,
-  createPositionFields,
-  createSender,
-  createSliderRow,
-  createSwitchRow,
-  createTargetList,
-  getScrubStep,
-  type ModePanel,
-  type PanelPart,
-  send,
+  createButtons, createChoiceRow, createHandOverButtons, createPanelSection, createPositionFields, createSliderRow,
+  createSwitchRow, createTargetList, getScrubStep, type ModePanel, type PanelPart,
 } from "../panel-parts";
 
 /** Least length of the edit window: two fixed frames at each end, one free frame between. */
@@ -37,7 +25,7 @@ let lastGesture = 1_000_000;
 export function createEditPanel(app: App): ModePanel {
   const sections = [createPointSection(app), createDragsSection(app)];
   const inputs = [createMotionSection(app), createFineTuningSection(app)];
-  const next = createPanelSection<EditState>({ title: "Continue with" }, createHandOverButtons(app, ["enrich"]));
+  const next = createPanelSection<EditModeState>({ title: "Continue with" }, createHandOverButtons(app, ["enrich"]));
   return {
     element: h("div", null, [...sections, ...inputs, next].map(({ element }) => element)),
     footer: null,
@@ -50,23 +38,21 @@ export function createEditPanel(app: App): ModePanel {
   };
 }
 
-function createMotionSection(app: App): PanelPart<EditState> {
-  const tune = createLiveSender(app, "tune", "h");
+function createMotionSection(app: App): PanelPart<EditModeState> {
+  const tune = createLatestSender((h: number) => app.request("tune", { h }));
   const counted = h("span", { class: "p-quiet" });
-  const contacts = createSwitchRow<EditState>({
-    title: "Keep contacts",
-    before: counted,
-    tip: "Points in contact with the ground stay in contact",
+  const contacts = createSwitchRow<EditModeState>({
+    title: "Keep contacts", before: counted, tip: "Points in contact with the ground stay in contact",
     get: (edit) => edit.contacts,
     getDisabledReason: (edit) => (edit.contacts_found === 0 ? "This motion has no contacts" : null),
-    onChange: createSender(app, "reopen", "contacts"),
+    onChange: (contacts) => app.request("reopen", { contacts }),
   });
-  return createPanelSection<EditState>(
+  return createPanelSection<EditModeState>(
     { title: "Motion" },
     createChoiceRow({
       title: "Ends",
       get: (edit) => edit.ends,
-      onChange: createSender(app, "tune", "ends"),
+      onChange: (ends) => app.request("tune", { ends }),
       choices: [
         { value: "fixed", text: "Fixed", tip: "The last frames stay as in the input" },
         { value: "free", text: "Free", tip: "The last frames may change" },
@@ -84,14 +70,13 @@ function createMotionSection(app: App): PanelPart<EditState> {
       onChange: (value) => tune((app.state?.edit?.defaults.h ?? 1) / value),
     }),
     createSliderRow({
-      title: "Detail",
-      scale: createLogScale(1, 500, { whole: true }),
+      title: "Detail", scale: createLogScale(1, 500, { whole: true }),
       getScale: (edit) => [createLogScale(1, Math.max(2, edit.most_modes), { whole: true }), edit.defaults.modes],
       text: (value) => formatNumber(value),
       tip: "Number of vibration modes: more allow local edits, fewer give smooth ones. Applied on release",
       isLive: false,
       get: (edit) => edit.modes,
-      onChange: createSender(app, "reopen", "modes"),
+      onChange: (modes) => app.request("reopen", { modes }),
     }),
     {
       element: contacts.element,
@@ -105,44 +90,42 @@ function createMotionSection(app: App): PanelPart<EditState> {
   );
 }
 
-function createFineTuningSection(app: App): PanelPart<EditState> {
-  const createDampingRow = (name: "alpha" | "beta", title: string, least: number, most: number, tip: string): PanelPart<EditState> => {
+function createFineTuningSection(app: App): PanelPart<EditModeState> {
+  const createDampingRow = (name: "alpha" | "beta", title: string, least: number, most: number, tip: string): PanelPart<EditModeState> => {
     const scale = createLogScaleWithZero(least, most);
     return createSliderRow({
       title, scale, tip,
       getScale: (edit) => [scale, edit.defaults[name]],
       text: (value) => (value === 0 ? "0" : formatDigits(value, 2)),
       get: (edit) => edit[name],
-      onChange: createLiveSender(app, "tune", name),
+      onChange: createLatestSender((value: number) => app.request("tune", { [name]: value })),
     });
   };
-  return createPanelSection<EditState>(
+  return createPanelSection<EditModeState>(
     { title: "Fine tuning", foldKey: "edit" },
     createChoiceRow({
       title: "Energy",
       get: (edit) => edit.energy,
-      onChange: createSender(app, "tune", "energy"),
+      onChange: (energy) => app.request("tune", { energy }),
       choices: [
         { value: "forces", text: "Forces", tip: "Minimize the added force: the edit oscillates like the body" },
         { value: "smooth", text: "Smooth", tip: "Minimize acceleration: the edit fades in and out without oscillation" },
       ],
     }),
     createSliderRow({
-      title: "Smoothness",
-      defaultValue: 1,
-      scale: createLogScale(0.01, 100),
+      title: "Smoothness", defaultValue: 1, scale: createLogScale(0.01, 100),
       text: (value) => formatDigits(value),
       tip: "Higher values extend the edit over more frames",
       isVisible: (edit) => edit.energy === "smooth",
       get: (edit) => edit.smoothness,
-      onChange: createLiveSender(app, "tune", "smoothness"),
+      onChange: createLatestSender((smoothness: number) => app.request("tune", { smoothness })),
     }),
     createDampingRow("alpha", "Damping α", 0.01, 100, "Mass-proportional damping [1/s]: affects slow oscillations most"),
     createDampingRow("beta", "Damping β", 1e-5, 1, "Stiffness-proportional damping [s]: affects fast oscillations most"),
     createChoiceRow({
       title: "Warp",
       get: (edit) => edit.warp,
-      onChange: createSender(app, "reopen", "warp"),
+      onChange: (warp) => app.request("reopen", { warp }),
       choices: [
         { value: "composition", text: "Turn", tip: "Composition: large edits rotate with the body" },
         { value: "additive", text: "Add", tip: "Additive: edits are added to the rotations of the input" },
@@ -154,15 +137,15 @@ function createFineTuningSection(app: App): PanelPart<EditState> {
 }
 
 /** Row with the first and last frame that may change. */
-function createWindowRow(app: App): PanelPart<EditState> {
-  let range: [number, number] = [0, 0];
+function createWindowRow(app: App): PanelPart<EditModeState> {
+  let range: [first: number, last: number] = [0, 0];
   const [from, to] = (["First frame that may change", "Last frame that may change"] as const).map((name, end) =>
     createNumberField({
       name, integer: true, step: () => 0.25, text: (value) => formatNumber(value),
-      onChange: (value) => app.request("tune", { window: range.with(end, value) }),
+      onChange: (value) => app.request("tune", { window: end === 0 ? [value, range[1]] : [range[0], value] }),
     }),
   ) as [ReturnType<typeof createNumberField>, ReturnType<typeof createNumberField>];
-  const all = createIconButton({ name: "Let all frames change", icon: "fit", onPress: () => send(app, "tune", { window: null }) });
+  const all = createIconButton({ name: "Let all frames change", icon: "fit", onPress: () => void app.request("tune", { window: null }) });
   return {
     element: createRow("Frames", [from.element, to.element, all.element], "Frames outside this window do not change").element,
     update: ({ window }) => {
@@ -181,10 +164,10 @@ function createDragsSection(app: App): PanelPart<ProjectState> {
   const none = createEmptyHint("Drag the selected point, or type its position.");
   const pin = createIconButton({
     name: "Pin the selected points where they are", icon: "plus", key: "P",
-    onPress: () => send(app, "pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
+    onPress: () => void app.request("pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
   });
   const suggest = createButton({
-    text: "Make the suggested drags", icon: "drag", tip: "Example drags of this scene", onPress: () => send(app, "moves"),
+    text: "Make the suggested drags", icon: "drag", tip: "Example drags of this scene", onPress: () => void app.request("moves"),
   });
   const list = createTargetList<DragInfo>(app, {
     name: "Drags",
@@ -216,17 +199,13 @@ function createDragsSection(app: App): PanelPart<ProjectState> {
 }
 
 /** Selected point and its drag at the edit frame. */
-interface PointContext {
-  point: SelectedVertex | null;
-  drag: DragInfo | null;
-  frame: number;
-}
+interface PointContext { point: SelectedVertex | null; drag: DragInfo | null; frame: number }
 
 function createPointSection(app: App): PanelPart<ProjectState> {
   const context: PointContext = { point: null, drag: null, frame: 0 };
   const release = createButton({
     text: "Release", kind: "ghost", tip: "Delete this drag (Del)",
-    onPress: () => context.drag && send(app, "marker.delete", { lane: "drags", ids: [context.drag.id] }),
+    onPress: () => context.drag && void app.request("marker.delete", { lane: "drags", ids: [context.drag.id] }),
   });
   release.element.classList.add("p-small");
   const position = createPositionFields(app, "Position", (value) => placePoint(app, context, value));
@@ -249,9 +228,7 @@ function createPointSection(app: App): PanelPart<ProjectState> {
   );
   const reach = h("span", { class: "p-read" });
   const reachRow = createRow("Reach", reach, "Frames that this drag changes");
-  const body = h(
-    "div",
-    null,
+  const body = h("div", null,
     position.element,
     createFieldRow("Moved by", moved).element,
     createFieldRow("Frame", frame).element,
@@ -265,7 +242,7 @@ function createPointSection(app: App): PanelPart<ProjectState> {
     update: (state) => {
       const { selection } = state;
       const [point = null] = selection;
-      const drag = point && (findTarget(state, point.node, state.frame) as DragInfo | null);
+      const drag = state.edit!.drags.find(({ node, frame: at }) => node === point?.node && at === state.frame) ?? null;
       Object.assign(context, { point, drag, frame: state.frame });
       none.setVisible(point === null);
       body.hidden = point === null;
@@ -309,8 +286,7 @@ function setDragLength(app: App, context: PointContext, length: number): Promise
   const { drag, point } = context;
   if (!drag || drag.moved === 0 || !point?.position) {
     app.showToast({
-      tone: "warn",
-      title: "The drag has no direction yet",
+      tone: "warn", title: "The drag has no direction yet",
       text: "Drag the point, or type its position, to give it a direction.",
     });
     return Promise.reject(new Error("no direction"));

@@ -119,12 +119,7 @@ class BrushStroke implements Gesture {
   private last: Pixel;
   private point: Vec3;
 
-  constructor(
-    private readonly view: ViewContext,
-    readonly pane: number,
-    start: Pixel,
-    hit: TriangleHit,
-  ) {
+  constructor(private readonly view: ViewContext, readonly pane: number, start: Pixel, hit: TriangleHit) {
     const { model } = view.getMesh(pane)!;
     this.before = model.regions?.slice() ?? new Int32Array(model.count).fill(NO_REGION);
     this.region = { erase: NO_REGION, new: getNextRegion(view, pane), add: brush.region }[this.mode];
@@ -166,14 +161,11 @@ class BrushStroke implements Gesture {
     const nodes = [...this.touched];
     void this.view.app
       .request("paint", { on: this.pane === 0 ? "guide" : "shell", region, nodes, both: brush.both })
-      .then((answer) => this.handleReply(answer))
-      .catch(() => this.restore());
+      .then(
+        (answer) => this.mode === "new" && setBrush({ mode: "add", region: answer.region }), // paint on with the new region
+        () => this.restore(),
+      );
     this.view.announce(`${nodes.length === 1 ? "one vertex" : `${nodes.length} vertices`} painted`);
-  }
-
-  /** Make a newly created region the active one. */
-  private handleReply(answer: Record<string, unknown>): void {
-    if (this.mode === "new") setBrush({ mode: "add", region: Number(answer["region"]) });
   }
 
   cancel(): void {

@@ -112,12 +112,9 @@ function createGuideErrorData(app: App, width: number): PlotData {
   const here = values[app.state?.frame ?? 0];
   return {
     xs: ys.map((_, i) => i),
-    ys,
-    x: getFrameRange(app, width),
-    y: [MIN_ERROR / 2, Math.max(2 * most, 1e-2)],
+    ys, x: getFrameRange(app, width), y: [MIN_ERROR / 2, Math.max(2 * most, 1e-2)],
     top: ys.length ? formatExponent(most) : "",
     value: here === undefined ? "–" : here === 0 ? "0" : formatExponent(here),
-    unit: "of the size",
-    empty: ys.length === 0,
+    unit: "of the size", empty: ys.length === 0,
   };
 }

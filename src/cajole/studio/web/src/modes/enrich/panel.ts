@@ -9,28 +9,17 @@ import { prefersReducedMotion } from "../../core/theme";
 import type { App } from "../../core/types";
 import type { Choice } from "../../ui/controls/choice";
 import { createRow } from "../../ui/controls/common";
+import { createLatestSender } from "../../ui/controls/latest-sender";
 import { createLinearScale, createLogScale, createLogScaleWithZero, type SliderScale } from "../../ui/controls/slider-scale";
 import { openMenu } from "../../ui/menu";
 import {
-  createChoiceRow,
-  createHandOverButtons,
-  createJobButton,
-  createLiveSender,
-  createNumberRow,
-  createPanelSection,
-  createSender,
-  createSliderRow,
-  createSwitchRow,
-  createText,
-  type ModePanel,
-  type PanelPart,
-  send,
-  setWaiting,
+  createChoiceRow, createHandOverButtons, createJobButton, createNumberRow, createPanelSection, createSliderRow,
+  createSwitchRow, createText, type ModePanel, type PanelPart, setWaiting,
 } from "../panel-parts";
 import { createRegionsSection, createShellSection } from "./regions";
-import type { EnrichDials, EnrichState } from "./types";
+import type { EnrichDials, EnrichModeState } from "../../core/types";
 
-type EnrichPart = PanelPart<EnrichState>;
+type EnrichPart = PanelPart<EnrichModeState>;
 type NumberParameter = { [K in keyof EnrichDials]: EnrichDials[K] extends number ? K : never }[keyof EnrichDials];
 
 export function createEnrichPanel(app: App): ModePanel {
@@ -61,12 +50,12 @@ export function createEnrichPanel(app: App): ModePanel {
 }
 
 function createEnrichAction(app: App): EnrichPart {
-  return createJobButton<EnrichState>(app, {
+  return createJobButton<EnrichModeState>(app, {
     icon: getMode("enrich").icon,
     tip: "Simulate the shell that tracks its guide; frames play as they are computed",
     end: { command: "stop", text: "Stop, keep frames", tip: "Stop and keep the computed frames" },
     onPress: () => {
-      send(app, "enrich");
+      void app.request("enrich");
       if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
     getJob: ({ running }) => running,
@@ -78,7 +67,7 @@ function createEnrichAction(app: App): EnrichPart {
 function createResultSection(app: App): EnrichPart {
   const report = h("pre", { class: "enrich-report", tabIndex: 0, "aria-label": "Report of the run" });
   const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
-  return createPanelSection<EnrichState>(
+  return createPanelSection<EnrichModeState>(
     {
       title: "Result",
       isVisible: ({ result, running }) => result !== null && running === null,
@@ -97,7 +86,7 @@ function createResultSection(app: App): EnrichPart {
     createChoiceRow({
       title: "Shown", name: "Shown shell",
       get: ({ sight }) => sight,
-      onChange: createSender(app, "compare", "with"),
+      onChange: (choice) => app.request("compare", { with: choice }),
       choices: [
         { value: "led", text: "Tracked", tip: "The shell that tracks its guide" },
         { value: "free", text: "Free", tip: "The same shell without tracking, for comparison. Simulated on first use" },
@@ -123,18 +112,18 @@ interface ParameterOptions {
   unit?: string;
   factor?: number; // displayed units per server unit
   defaultValue?: number; // in displayed units
-  isVisible?(state: EnrichState): boolean;
+  isVisible?(state: EnrichModeState): boolean;
 }
 
 /** Row with a slider for a number. */
 function createParameterRow(app: App, { name, factor = 1, ...options }: ParameterOptions): EnrichPart {
-  const change = createLiveSender(app, "cloth", name);
+  const change = createLatestSender((value: number) => app.request("cloth", { [name]: value }));
   return createSliderRow({ ...options, get: ({ dials }) => dials[name] * factor, onChange: (value) => change(value / factor) });
 }
 
 /** Row with a switch. */
-function createToggleRow(app: App, key: "own" | "hold", title: string, name: string, tip: string, isVisible: (state: EnrichState) => boolean): EnrichPart {
-  return createSwitchRow({ title, name, tip, isVisible, get: ({ dials }) => dials[key], onChange: createSender(app, "cloth", key) });
+function createToggleRow(app: App, key: "own" | "hold", title: string, name: string, tip: string, isVisible: (state: EnrichModeState) => boolean): EnrichPart {
+  return createSwitchRow({ title, name, tip, isVisible, get: ({ dials }) => dials[key], onChange: (value) => app.request("cloth", { [key]: value }) });
 }
 
 const formatSpeed = (value: number): string => `${formatDigits(value, 2)} m/s`;
@@ -147,8 +136,8 @@ const formatPressure = (value: number): string => {
 
 function createForcesSection(app: App): EnrichPart {
   const size = app.project?.size ?? 1;
-  const hasWind = ({ dials }: EnrichState): boolean => dials.wind > 0;
-  return createPanelSection<EnrichState>(
+  const hasWind = ({ dials }: EnrichModeState): boolean => dials.wind > 0;
+  return createPanelSection<EnrichModeState>(
     {
       title: "Weight and air",
       foldKey: "enrich.air",
@@ -191,13 +180,13 @@ function createForcesSection(app: App): EnrichPart {
 }
 
 function createCollisionSection(app: App): EnrichPart {
-  const isOn = ({ dials }: EnrichState): boolean => dials.collisions !== "none";
-  return createPanelSection<EnrichState>(
+  const isOn = ({ dials }: EnrichModeState): boolean => dials.collisions !== "none";
+  return createPanelSection<EnrichModeState>(
     { title: "Collisions" },
     createChoiceRow({
       title: "", name: "Collisions",
       get: ({ dials }) => dials.collisions,
-      onChange: createSender(app, "cloth", "collisions"),
+      onChange: (collisions) => app.request("cloth", { collisions }),
       choices: [
         { value: "none", text: "None", tip: "No collision handling" },
         { value: "fast", text: "Fast", tip: "No intersections; tracking of regions yields to contacts" },
@@ -217,7 +206,7 @@ function createCollisionSection(app: App): EnrichPart {
 
 function createStepsSection(app: App): EnrichPart {
   const getFps = (): number => app.state?.fps ?? 30;
-  return createPanelSection<EnrichState>(
+  return createPanelSection<EnrichModeState>(
     { title: "Steps", foldKey: "enrich.steps", getNote: ({ dials }) => `${formatNumber(1000 / getFps() / dials.substeps, 1)} ms each` },
     createParameterRow(app, {
       name: "substeps", title: "Steps per frame", scale: createLinearScale(1, 32, 1), text: (value) => formatNumber(value), defaultValue: 8,
@@ -228,13 +217,13 @@ function createStepsSection(app: App): EnrichPart {
       tip: "After its last frame the guide stays, and the shell continues to move",
       get: ({ dials }) => dials.frames,
       getSuffix: ({ dials }) => formatSeconds((dials.frames - 1) / getFps()),
-      onChange: createSender(app, "cloth", "frames"),
+      onChange: (frames) => app.request("cloth", { frames }),
     }),
     createNumberRow({
       title: "Seed", min: 0, max: 2 ** 31 - 1, integer: true, step: () => 1, text: String,
       tip: "Random seed of gusts and crinkles",
       get: ({ dials }) => dials.seed,
-      onChange: createSender(app, "cloth", "seed"),
+      onChange: (seed) => app.request("cloth", { seed }),
     }),
     createToggleRow(
       app, "hold", "Fix static", "Fix static vertices", "Vertices that never move in the guide are fixed", ({ shell }) => shell.still > 0,
@@ -243,7 +232,7 @@ function createStepsSection(app: App): EnrichPart {
 }
 
 function createMaterialSection(app: App): EnrichPart {
-  return createPanelSection<EnrichState>(
+  return createPanelSection<EnrichModeState>(
     { title: "Material" },
     createMaterialRow(app),
     createParameterRow(app, {
@@ -265,10 +254,8 @@ function createMaterialRow(app: App): EnrichPart {
   const open = (): void => {
     const { materials = [], dials } = app.state?.enrich ?? {};
     const entries = materials.map(({ name, text }) => ({
-      text: capitalize(name),
-      detail: text,
-      checked: name === dials?.material,
-      onSelect: () => send(app, "cloth", { material: name }),
+      text: capitalize(name), detail: text, checked: name === dials?.material,
+      onSelect: () => void app.request("cloth", { material: name }),
     }));
     openMenu(element, entries, "Material");
   };
@@ -286,7 +273,7 @@ const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name
 /** Further material parameters. */
 function createFineMaterialSection(app: App): EnrichPart {
   const formatTime = (value: number): string => `${formatShort(value)} s`;
-  return createPanelSection<EnrichState>(
+  return createPanelSection<EnrichModeState>(
     { title: "Fine material", foldKey: "enrich.fine", getNote: ({ dials }) => (dials.curvature > 0 ? "permanent folds" : "") },
     createParameterRow(app, {
       name: "density", title: "Density", scale: createLogScale(10, 5000), unit: "kg/m³",
@@ -331,16 +318,15 @@ const SHAPE_CHOICES: readonly Choice<EnrichDials["shape"]>[] = [
 /** Rest shape of the shell. */
 function createShapeSection(app: App): EnrichPart {
   const size = app.project?.size ?? 1;
-  const isFolded = ({ dials: { shape } }: EnrichState): boolean => shape !== "flat" && shape !== "own";
+  const isFolded = ({ dials: { shape } }: EnrichModeState): boolean => shape !== "flat" && shape !== "own";
   const length = { factor: 100, unit: "cm", text: (value: number) => `${formatShort(value)} cm`, isVisible: isFolded };
-  return createPanelSection<EnrichState>(
+  return createPanelSection<EnrichModeState>(
     {
-      title: "Undeformed shape",
-      foldKey: "enrich.shape",
+      title: "Undeformed shape", foldKey: "enrich.shape",
       getNote: ({ dials }) => SHAPE_CHOICES.find(({ value }) => value === dials.shape)?.text.toLowerCase() ?? "the scene's own",
     },
     createChoiceRow({
-      title: "", name: "Undeformed", choices: SHAPE_CHOICES, get: ({ dials }) => dials.shape, onChange: createSender(app, "cloth", "shape"),
+      title: "", name: "Undeformed", choices: SHAPE_CHOICES, get: ({ dials }) => dials.shape, onChange: (shape) => app.request("cloth", { shape }),
     }),
     createParameterRow(app, { name: "amplitude", title: "Depth", scale: createLogScale(0.1 * size, 20 * size), tip: "Height of folds", ...length }),
     createParameterRow(app, {
@@ -351,7 +337,7 @@ function createShapeSection(app: App): EnrichPart {
       choices: (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() })),
       isVisible: (state) => isFolded(state) && state.dials.shape !== "crinkle",
       get: ({ dials }) => dials.along,
-      onChange: createSender(app, "cloth", "along"),
+      onChange: (along) => app.request("cloth", { along }),
     }),
   );
 }

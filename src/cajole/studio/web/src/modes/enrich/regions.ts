@@ -10,23 +10,16 @@ import { createLatestSender } from "../../ui/controls/latest-sender";
 import { createList, createListRow, type ListRow } from "../../ui/controls/list";
 import { createLinearScale, createLogScale } from "../../ui/controls/slider-scale";
 import {
-  createChoiceRow,
-  createPanelSection,
-  createSender,
-  createSliderRow,
-  createSwitchRow,
-  createText,
-  type PanelPart,
-  send,
+  createChoiceRow, createPanelSection, createSliderRow, createSwitchRow, createText, type PanelPart,
 } from "../panel-parts";
 import { activateBrush, brush, type BrushMode, getRegionColor, onBrush, RADIUS_RANGE, setBrush } from "./brush-settings";
-import type { EnrichState, RegionInfo, RegionKind } from "./types";
+import type { EnrichModeState, RegionInfo } from "../../core/types";
 
 /** Subdivision levels when the mesh of the scene is replaced. */
 const DEFAULT_LEVELS = 3;
 
-export function createShellSection(app: App): PanelPart<EnrichState> {
-  return createPanelSection<EnrichState>(
+export function createShellSection(app: App): PanelPart<EnrichModeState> {
+  return createPanelSection<EnrichModeState>(
     { title: "Shell", getNote: ({ shell }) => `${formatNumber(shell.vertices)} vertices` },
     createChoiceRow({
       title: "Mesh", name: "Mesh of the shell",
@@ -42,18 +35,18 @@ export function createShellSection(app: App): PanelPart<EnrichState> {
       },
     }),
     createSliderRow({
-      title: "Levels",
-      scale: createLinearScale(0, 5, 1),
+      title: "Levels", scale: createLinearScale(0, 5, 1),
       getScale: ({ shell }) => [createLinearScale(0, Math.max(1, shell.most_levels), 1)],
       text: (value) => formatNumber(value),
-      tip: "Subdivision levels of the guide. Applied on release",
-      isLive: false,
+      tip: "Subdivision levels of the guide. Applied on release", isLive: false,
       isVisible: ({ shell }) => shell.levels !== null,
       get: ({ shell }) => shell.levels ?? 0,
-      onChange: createSender(app, "shell", "levels"),
+      onChange: (levels) => app.request("shell", { levels }),
     }),
   );
 }
+
+type RegionKind = EnrichModeState["regions"]["kind"];
 
 const REGION_KINDS: Record<RegionKind, { text: string; tip: string }> = {
   hats: { text: "Hats", tip: "One region around each vertex of the guide" },
@@ -62,14 +55,14 @@ const REGION_KINDS: Record<RegionKind, { text: string; tip: string }> = {
   paint: { text: "Painted", tip: "Regions painted with the brush" },
 };
 
-export function createRegionsSection(app: App): PanelPart<EnrichState> {
+export function createRegionsSection(app: App): PanelPart<EnrichModeState> {
   const brushed = createBrushRows(app);
   const rows = createRegionList(app);
   const problem = h("p", { class: "panel-outcome enrich-problem", role: "status", hidden: true, data: { good: "false" } });
   const shown = createIconButton({
     name: "Colours of regions", icon: "eye", key: "O", onPress: () => setBrush({ shown: !brush.shown }),
   });
-  const section = createPanelSection<EnrichState>(
+  const section = createPanelSection<EnrichModeState>(
     { title: "Regions", actions: [shown.element], getNote: ({ regions }) => formatNumber(regions.count) },
     createKindControl(app),
     createClusterRow(app),
@@ -99,17 +92,17 @@ export function createRegionsSection(app: App): PanelPart<EnrichState> {
 }
 
 /** Choice of the kind of regions; the choices depend on the scene. */
-function createKindControl(app: App): PanelPart<EnrichState> {
+function createKindControl(app: App): PanelPart<EnrichModeState> {
   const element = h("div", { class: "enrich-kinds" });
-  let current: { kinds: string; row: PanelPart<EnrichState> } | null = null;
+  let current: { kinds: string; row: PanelPart<EnrichModeState> } | null = null;
   return {
     element,
     update: (state) => {
       const { kinds } = state.regions;
       if (current?.kinds !== kinds.join()) {
         const choices = kinds.map((value) => ({ value, ...REGION_KINDS[value] }));
-        const onChange = createSender<RegionKind>(app, "regions", "kind");
-        const row = createChoiceRow<EnrichState, RegionKind>({ title: "", name: "Regions", choices, get: ({ regions }) => regions.kind, onChange });
+        const onChange = (kind: RegionKind): Promise<unknown> => app.request("regions", { kind });
+        const row = createChoiceRow<EnrichModeState, RegionKind>({ title: "", name: "Regions", choices, get: ({ regions }) => regions.kind, onChange });
         current = { kinds: kinds.join(), row };
         setChildren(element, row.element);
       }
@@ -118,14 +111,13 @@ function createKindControl(app: App): PanelPart<EnrichState> {
   };
 }
 
-function createClusterRow(app: App): PanelPart<EnrichState> {
+function createClusterRow(app: App): PanelPart<EnrichModeState> {
   const again = createIconButton({
     name: "Cluster again", icon: "refresh", tip: "Another random seed",
-    onPress: () => send(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
+    onPress: () => void app.request("regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
   });
-  const row = createSliderRow<EnrichState>({
-    title: "Number", name: "Number of regions",
-    scale: createLogScale(1, 400, { whole: true }),
+  const row = createSliderRow<EnrichModeState>({
+    title: "Number", name: "Number of regions", scale: createLogScale(1, 400, { whole: true }),
     getScale: ({ regions }) => [createLogScale(1, Math.max(2, regions.most), { whole: true })],
     text: (value) => formatNumber(value),
     tip: "More regions track the guide more closely; fewer leave the shell more freedom",
@@ -138,7 +130,7 @@ function createClusterRow(app: App): PanelPart<EnrichState> {
   return row;
 }
 
-function createBrushRows(app: App): PanelPart<EnrichState> & { updateBrush(): void } {
+function createBrushRows(app: App): PanelPart<EnrichModeState> & { updateBrush(): void } {
   const [low, high] = RADIUS_RANGE;
   const both = createSwitchRow<void>({
     title: "Both sides", tip: "Also paint the corresponding vertices of the other mesh", get: () => brush.both, onChange: (both) => setBrush({ both }),
@@ -155,12 +147,9 @@ function createBrushRows(app: App): PanelPart<EnrichState> & { updateBrush(): vo
       onChange: (mode) => activateBrush(app, mode),
     }),
     createSliderRow<void>({
-      title: "Size", name: "Size of the brush",
-      defaultValue: 8,
-      scale: createLogScale(100 * low, 100 * high),
+      title: "Size", name: "Size of the brush", defaultValue: 8, scale: createLogScale(100 * low, 100 * high),
       text: (value) => `${formatNumber(value, value < 9.95 ? 1 : 0)} %`,
-      unit: "%",
-      tip: "Percent of the shell size",
+      unit: "%", tip: "Percent of the shell size",
       get: () => 100 * brush.radius,
       onChange: (value) => setBrush({ radius: value / 100 }),
     }),
@@ -175,7 +164,7 @@ function createBrushRows(app: App): PanelPart<EnrichState> & { updateBrush(): vo
 
 type RegionRow = ListRow & { marker: HTMLElement };
 
-function createRegionList(app: App): PanelPart<EnrichState> & { updateBrush(): void } {
+function createRegionList(app: App): PanelPart<EnrichModeState> & { updateBrush(): void } {
   const container = createList("Regions");
   container.classList.add("enrich-regions");
   const more = h("p", { class: "p-quiet", hidden: true });
@@ -183,7 +172,7 @@ function createRegionList(app: App): PanelPart<EnrichState> & { updateBrush(): v
   let isPaired = false; // every region needs vertices of both meshes
   const make = ({ id }: RegionInfo): RegionRow => {
     const marker = h("span", { class: "enrich-swatch" });
-    const onPress = (): void => send(app, "region.remove", { region: id });
+    const onPress = (): void => void app.request("region.remove", { region: id });
     const remove = createIconButton({ name: `Remove region ${id}`, icon: "x", size: 24, onPress });
     const onPick = (): void => {
       setBrush({ region: id });
@@ -195,9 +184,7 @@ function createRegionList(app: App): PanelPart<EnrichState> & { updateBrush(): v
     row.marker.style.background = `var(--${getRegionColor(id)})`;
     const emptySide = guide === 0 && isPaired ? "guide" : shell === 0 ? "shell" : null;
     row.set({
-      name: `Region ${id}`,
-      value: formatNumber(shell),
-      selected: brush.mode === "add" && id === brush.region,
+      name: `Region ${id}`, value: formatNumber(shell), selected: brush.mode === "add" && id === brush.region,
       warn: emptySide && `No vertices of the ${emptySide}: paint some there, too, or remove the region`,
       tip: `${formatNumber(guide)} vertices of the guide, ${formatNumber(shell)} of the shell`,
     });

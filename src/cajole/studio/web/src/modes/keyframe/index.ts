@@ -67,13 +67,11 @@ export const keyframe: ModeDefinition = {
     tool === "pull" ? [["Drag", "pull"], ["⇧ Drag", "add to stack"], ["P", "pin"], ["K", "capture key"], ["⏎", "optimise"]] : undefined,
   getOnboarding: () => [
     {
-      title: "Press on the body and pull",
-      text: "The body deforms like the real material would.",
+      title: "Press on the body and pull", text: "The body deforms like the real material would.",
       done: (now) => now.keyframe!.loads.some((load) => load.kind === "pull"),
     },
     {
-      title: "Capture this pose",
-      text: "Press K: the pose becomes a key at the blue frame.",
+      title: "Capture this pose", text: "Press K: the pose becomes a key at the blue frame.",
       done: (now, then) => now.keyframe!.keys.length > then.keyframe!.keys.length,
     },
     {
@@ -142,9 +140,7 @@ function createCostPlot(costs: CostHistory): PlotRow {
 /** Buttons that capture or reset the pose. */
 function createPoseBar(app: App): Component {
   const words = h("span");
-  const capture = h(
-    "button",
-    { type: "button", class: "view-capture", onclick: () => app.runCommand("key.capture") },
+  const capture = h("button", { type: "button", class: "view-capture", onclick: () => app.runCommand("key.capture") },
     createIcon("key"),
     words,
     h("kbd", { "aria-hidden": "true" }, getShortcut("key.capture") ?? ""),
@@ -155,7 +151,7 @@ function createPoseBar(app: App): Component {
     element.hidden = app.state?.mode !== keyframe.name;
     setText(words, `Capture key at ${formatNumber(getEditFrame(app))}`);
   };
-  const dispose = app.onState.on(update);
+  app.onState.on(update);
   update();
-  return { element, dispose };
+  return { element };
 }

@@ -4,7 +4,7 @@ import { h, setText } from "../../core/dom";
 import { formatCount, formatExponent, formatForce, formatLength, formatNumber, formatPercent, formatSeconds } from "../../core/format";
 import { emitHover, onHover } from "../../core/hover";
 import { getMode } from "../../core/modes";
-import type { App, KeyframeState, KeyInfo, LoadInfo, PinInfo, ProjectState } from "../../core/types";
+import type { App, KeyframeModeState, KeyInfo, LoadInfo, PinInfo, ProjectState } from "../../core/types";
 import { createIconButton, type IconButton } from "../../ui/controls/button";
 import { createKeyedList, createRow } from "../../ui/controls/common";
 import { createDial } from "../../ui/controls/dial";
@@ -16,19 +16,8 @@ import { createSection } from "../../ui/controls/section";
 import { createSlider } from "../../ui/controls/slider";
 import { createLinearScale, createLogScale } from "../../ui/controls/slider-scale";
 import {
-  createChoiceRow,
-  createHandOverButtons,
-  createJobButton,
-  createNumberRow,
-  createPanelSection,
-  createSender,
-  createSliderRow,
-  createSwitchRow,
-  createText,
-  goToFrame,
-  type ModePanel,
-  type PanelPart,
-  send,
+  createChoiceRow, createHandOverButtons, createJobButton, createNumberRow, createPanelSection, createSliderRow,
+  createSwitchRow, createText, type ModePanel, type PanelPart,
 } from "../panel-parts";
 
 const MAX_MODES = 60; // more slow down the optimization and hardly change the motion
@@ -53,12 +42,11 @@ export function createKeyframePanel(app: App): ModePanel {
   };
 }
 
-function createKeyframeAction(app: App): PanelPart<KeyframeState> {
+function createKeyframeAction(app: App): PanelPart<KeyframeModeState> {
   return createJobButton(app, {
-    icon: getMode("keyframe").icon,
-    tip: "Find the motion through the keys with the least added force",
+    icon: getMode("keyframe").icon, tip: "Find the motion through the keys with the least added force",
     end: { command: "stop", text: "Stop, keep best", tip: "Stop and keep the best motion so far" },
-    onPress: () => send(app, "optimise"),
+    onPress: () => void app.request("optimise"),
     getJob: ({ optimising }) => optimising,
     getText: ({ result }, isRunning) => (isRunning ? "Optimising…" : result && !result.stale ? "Optimise again" : "Optimise"),
     getDisabledReason: ({ keys }) => (keys.length === 0 ? "Capture a key first: pull the body into a pose, then press K" : null),
@@ -66,12 +54,12 @@ function createKeyframeAction(app: App): PanelPart<KeyframeState> {
 }
 
 /** Weight of the control force: a dial, and a slider for low windows. */
-function createEffortSection(app: App): PanelPart<KeyframeState> & { compactRow: HTMLElement } {
+function createEffortSection(app: App): PanelPart<KeyframeModeState> & { compactRow: HTMLElement } {
   const defaultValue = 1e-4; // meets keys to a fraction of a percent
   const options = {
     name: "Effort", value: defaultValue, defaultValue, scale: createLogScale(1e-6, 1e-1), text: formatExponent,
     tip: "Weight of the added force against errors at keys. Drag up and down, or use the wheel",
-    onChange: createSender<number>(app, "dials", "effort"),
+    onChange: (effort: number) => app.request("dials", { effort }),
   };
   const dial = createDial({ ...options, ends: ["exact", "gentle"] });
   const slider = createSlider(options);
@@ -91,7 +79,7 @@ function createEffortSection(app: App): PanelPart<KeyframeState> & { compactRow:
 }
 
 /** Describe the effect of the effort in one sentence. */
-function describeEffort({ result, optimising }: KeyframeState): string {
+function describeEffort({ result, optimising }: KeyframeModeState): string {
   const effect = "Lower: smaller errors at keys. Higher: smaller forces.";
   if (result === null) return optimising ? `Optimising the motion. ${effect}` : effect;
   if (result.stale) return optimising ? "Restarts with the new settings." : "The settings have changed. Optimise to update the result.";
@@ -115,13 +103,13 @@ function createKeysSection(app: App): PanelPart<ProjectState> {
   const none = createEmptyHint("Pull the body into a pose, then press K.");
   const capture = createIconButton({
     name: "Capture this pose as a key at the edit frame", icon: "plus", key: "K",
-    onPress: () => send(app, "key.capture", { frame: app.state!.frame }),
+    onPress: () => void app.request("key.capture", { frame: app.state!.frame }),
   });
   const set = (values: object): Promise<unknown> => app.request("key.set", { key: selected!.id, ...values });
   const name = createTextField({ name: "Name of the key", onChange: (value) => set({ name: value }) });
   const remove = createIconButton({
     name: "Delete this key", icon: "trash", key: "Del",
-    onPress: () => selected && send(app, "marker.delete", { lane: "keys", ids: [selected.id] }),
+    onPress: () => selected && void app.request("marker.delete", { lane: "keys", ids: [selected.id] }),
   });
   const frame = createNumberField({
     name: "Frame of the key", integer: true, min: 0, step: () => 0.25, text: (value) => formatNumber(value),
@@ -131,21 +119,16 @@ function createKeysSection(app: App): PanelPart<ProjectState> {
     },
   });
   const weight = createSliderRow<KeyInfo>({
-    title: "Weight",
-    defaultValue: 1,
-    scale: createLogScale(0.01, 100),
+    title: "Weight", defaultValue: 1, scale: createLogScale(0.01, 100),
     text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 0)}`,
-    tip: "Weight of the error at this key",
-    isLive: false,
+    tip: "Weight of the error at this key", isLive: false,
     isVisible: (key) => !key.hard,
     get: (key) => key.weight,
     onChange: (value) => set({ weight: value }),
   });
   const missed = h("span", { class: "p-read" });
   const missedRow = createRow("Error", missed, "Distance to the pose of the key after the optimization");
-  const details = h(
-    "div",
-    null,
+  const details = h("div", null,
     createRow("Name", [name.element, remove.element]).element,
     createFieldRow("Frame", frame).element,
     weight.element,
@@ -156,10 +139,10 @@ function createKeysSection(app: App): PanelPart<ProjectState> {
     const card = createKeyCard({
       onPick: () => {
         opened = part.key.id;
-        goToFrame(app, part.key.frame);
-        send(app, "key.load", { key: part.key.id });
+        void app.request("frame", { frame: part.key.frame });
+        void app.request("key.load", { key: part.key.id });
       },
-      onToggleHard: () => send(app, "key.set", { key: part.key.id, hard: !part.key.hard }),
+      onToggleHard: () => void app.request("key.set", { key: part.key.id, hard: !part.key.hard }),
     });
     const part: KeyListCard = { ...card, key };
     return part;
@@ -196,7 +179,7 @@ type LoadItem =
   | { key: string; kind: "gravity"; on: boolean };
 type LoadRow = ListRow & { item: LoadItem; eye: IconButton | null };
 
-function createLoadsSection(app: App): PanelPart<KeyframeState> {
+function createLoadsSection(app: App): PanelPart<KeyframeModeState> {
   let selected: number | null = null;
   let hoveredNode: number | null = null;
   let items: LoadItem[] = [];
@@ -221,10 +204,10 @@ function createLoadsSection(app: App): PanelPart<KeyframeState> {
     onChange: (value) => (selected === null ? undefined : sendStrength({ load: selected, strength: value })),
   });
   const freeze = createIconButton({
-    name: "Freeze: keep these loads during the next pull", icon: "lock", onPress: () => send(app, "freeze"),
+    name: "Freeze: keep these loads during the next pull", icon: "lock", onPress: () => void app.request("freeze"),
   });
   const reset = createIconButton({
-    name: "Reset the pose: the body at rest, without loads", icon: "refresh", onPress: () => send(app, "pose.reset"),
+    name: "Reset the pose: the body at rest, without loads", icon: "refresh", onPress: () => void app.request("pose.reset"),
   });
   const actions = [freeze.element, reset.element, pull.element];
   const section = createSection({ title: "Loads", actions }, container, none.element, strength.element);
@@ -237,7 +220,7 @@ function createLoadsSection(app: App): PanelPart<KeyframeState> {
     if (item.kind === "pull") remove?.element.classList.add("p-rarely");
     const onPick = (): void => {
       if (row.item.kind === "pull") selected = row.item.load.id;
-      if (row.item.kind === "pin") send(app, "select", { nodes: row.item.pin.nodes });
+      if (row.item.kind === "pin") void app.request("select", { nodes: row.item.pin.nodes });
       show();
     };
     const onHover = (over: boolean): void => emitHover(over ? (getNodes(row.item)[0] ?? null) : null, "panel");
@@ -250,9 +233,7 @@ function createLoadsSection(app: App): PanelPart<KeyframeState> {
     const muted = item.kind === "pull" ? item.load.muted : item.kind === "gravity" && !item.on;
     row.eye?.setIcon(muted ? "eye-off" : "eye", muted ? "Switch on" : "Mute");
     row.set({
-      ...describeLoad(item),
-      muted,
-      selected: item.kind === "pull" && item.load.id === selected,
+      ...describeLoad(item), muted, selected: item.kind === "pull" && item.load.id === selected,
       highlighted: hoveredNode !== null && getNodes(item).includes(hoveredNode),
     });
   });
@@ -297,8 +278,7 @@ function describeLoad(item: LoadItem): { prefix?: string; name: string; value: s
   switch (item.kind) {
     case "pin":
       return {
-        ...split("Pin", item.pin.name),
-        value: formatCount(item.pin.nodes.length, "vertex", "vertices"),
+        ...split("Pin", item.pin.name), value: formatCount(item.pin.nodes.length, "vertex", "vertices"),
         tip: "Fixed in place. Click to select",
       };
     case "gravity":
@@ -311,24 +291,24 @@ function describeLoad(item: LoadItem): { prefix?: string; name: string; value: s
 }
 
 function toggleMuted(app: App, item: LoadItem): void {
-  if (item.kind === "pull") send(app, "load", { load: item.load.id, muted: !item.load.muted });
-  if (item.kind === "gravity") send(app, "gravity", { on: !item.on });
+  if (item.kind === "pull") void app.request("load", { load: item.load.id, muted: !item.load.muted });
+  if (item.kind === "gravity") void app.request("gravity", { on: !item.on });
 }
 
 function removeLoad(app: App, item: LoadItem): void {
-  if (item.kind === "pull") send(app, "load", { load: item.load.id, remove: true });
-  if (item.kind === "pin") send(app, "pose.unpin", { nodes: item.pin.nodes });
+  if (item.kind === "pull") void app.request("load", { load: item.load.id, remove: true });
+  if (item.kind === "pin") void app.request("pose.unpin", { nodes: item.pin.nodes });
 }
 
-function createResultSection(app: App): PanelPart<KeyframeState> {
-  return createPanelSection<KeyframeState>(
+function createResultSection(app: App): PanelPart<KeyframeModeState> {
+  return createPanelSection<KeyframeModeState>(
     { title: "Result", isVisible: ({ result }) => result !== null },
     createText("panel-text", ({ result }) => result!.text),
     createText("p-quiet", ({ result }) => `${result!.iterations} iterations · ${formatSeconds(result!.seconds, 1)}`),
     createChoiceRow({
       title: "Ghost",
       get: ({ ghost }) => ghost,
-      onChange: createSender(app, "compare", "with"),
+      onChange: (choice) => app.request("compare", { with: choice }),
       choices: [
         { value: "rest", text: "Rest", tip: "The body at rest" },
         { value: "spline", text: "Spline", tip: "Spline through the same keys, without physics" },
@@ -340,25 +320,22 @@ function createResultSection(app: App): PanelPart<KeyframeState> {
   );
 }
 
-function createShotSection(app: App): PanelPart<KeyframeState> {
-  return createPanelSection<KeyframeState>(
+function createShotSection(app: App): PanelPart<KeyframeModeState> {
+  return createPanelSection<KeyframeModeState>(
     { title: "Shot" },
     createSliderRow({
-      title: "Detail",
-      defaultValue: 10,
-      scale: createLinearScale(0, MAX_MODES, 1),
+      title: "Detail", defaultValue: 10, scale: createLinearScale(0, MAX_MODES, 1),
       text: (value) => formatNumber(value),
-      tip: "Number of vibration modes besides the poses of the keys",
-      isLive: false,
+      tip: "Number of vibration modes besides the poses of the keys", isLive: false,
       get: ({ detail }) => detail,
-      onChange: createSender(app, "dials", "detail"),
+      onChange: (detail) => app.request("dials", { detail }),
     }),
     createNumberRow({
       title: "Frames", integer: true, min: 2, step: () => 0.5, text: (value) => formatNumber(value),
       getRange: ({ keys }) => [1 + Math.max(1, ...keys.map((key) => key.frame)), 100_000],
       getSuffix: ({ frames }) => (app.state?.fps ? formatSeconds((frames - 1) / app.state.fps) : ""),
       get: ({ frames }) => frames,
-      onChange: createSender(app, "dials", "frames"),
+      onChange: (frames) => app.request("dials", { frames }),
     }),
     createChoiceRow({
       title: "Time step",
@@ -374,8 +351,8 @@ function createShotSection(app: App): PanelPart<KeyframeState> {
       isVisible: ({ dt, natural_dt: natural }) => dt !== null || natural !== null,
       getDisabledReason: ({ dt }) => (dt === null ? "The natural time step; choose Set to change it" : null),
       get: ({ dt, natural_dt: natural }) => dt ?? natural,
-      onChange: createSender(app, "dials", "dt"),
+      onChange: (dt) => app.request("dials", { dt }),
     }),
-    createSwitchRow({ title: "Loop", tip: "The motion is periodic", get: ({ loop }) => loop, onChange: createSender(app, "dials", "loop") }),
+    createSwitchRow({ title: "Loop", tip: "The motion is periodic", get: ({ loop }) => loop, onChange: (loop) => app.request("dials", { loop }) }),
   );
 }

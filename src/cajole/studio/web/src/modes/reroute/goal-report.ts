@@ -3,29 +3,23 @@
 import "./reroute.css";
 import { h, setText } from "../../core/dom";
 import { formatDigits, formatLength, formatNumber } from "../../core/format";
-import type { GoalInfo, RerouteState } from "./types";
+import type { GoalInfo, RerouteModeState } from "../../core/types";
 import type { App } from "../../core/types";
 
 const COLUMNS = ["Goal", "Frame", "Reached", "Shape", "Steps", "Turning", "Speed", "Cause"] as const;
 const TIPS: Partial<Record<(typeof COLUMNS)[number], string>> = {
   Shape: "Distance of the path to the pilot's after a similarity transform: up to 0.1 looks like the same motion",
-  Steps: "Spread of the ratios of step lengths: 0 is proportional",
-  Speed: "Speed of the point at its goal",
+  Steps: "Spread of the ratios of step lengths: 0 is proportional", Speed: "Speed of the point at its goal",
   Turning: "Correlation of turning angles: 1 is the same as the pilot",
 };
 
-interface GoalReportTable {
-  element: HTMLElement;
-  update(): void;
-}
+interface GoalReportTable { element: HTMLElement; update(): void }
 
 export function createGoalReport(app: App): GoalReportTable {
   const value = h("span", { class: "plots-value" });
   const unit = h("span", { class: "plots-unit" });
   const body = h("div", { class: "reroute-goals", tabIndex: 0, role: "region", "aria-label": "Report per goal" });
-  const name = h(
-    "div",
-    { class: "plots-name" },
+  const name = h("div", { class: "plots-name" },
     h("div", { class: "plots-title" }, "Goals"),
     h("div", { class: "plots-line" }, value, unit),
   );
@@ -50,7 +44,7 @@ export function createGoalReport(app: App): GoalReportTable {
   };
 }
 
-function createTable(reroute: RerouteState): HTMLElement {
+function createTable(reroute: RerouteModeState): HTMLElement {
   if (reroute.result === null || reroute.result.stale)
     return h("p", null, reroute.goals.length ? "Run again to see how near each goal is." : "Drag a point to give it a goal.");
   const head = h("tr", null, COLUMNS.map((text) => h("th", { scope: "col", "data-tip": TIPS[text] }, text)));
@@ -61,14 +55,10 @@ function createTableRow({ name, frame, report }: GoalInfo): HTMLElement {
   if (report === null) return h("tr", null, h("td", null, name), h("td", null, formatNumber(frame)), h("td", { colSpan: 6 }, "–"));
   const near = report.reached
     ? h("td", { class: "reached" }, `to ${formatLength(report.error)}`)
-    : h(
-        "td",
-        { class: "missed" },
+    : h("td", { class: "missed" },
         `${formatLength(report.error)} off, nearest ${formatLength(report.closest)} at f ${report.closest_frame}`,
       );
-  return h(
-    "tr",
-    null,
+  return h("tr", null,
     h("td", null, name),
     h("td", null, formatNumber(frame)),
     near,

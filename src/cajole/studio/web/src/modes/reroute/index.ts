@@ -92,10 +92,7 @@ export const reroute: ModeDefinition = {
     const runs = goals.flatMap(({ led }): PathMark[] => (led ? [{ points: led, token: "err" }] : []));
     if (ui.trails) marks.paths = [...pilots, ...runs];
     marks.balls = goals.map((goal) => ({
-      at: goal.position,
-      radius: dials.within,
-      isCurrent: goal.frame === frame,
-      warn: goal.warn !== null,
+      at: goal.position, radius: dials.within, isCurrent: goal.frame === frame, warn: goal.warn !== null,
       label: pane === 0 && goal.id === hoveredTarget ? `${goal.name} · f ${formatNumber(goal.frame)}` : null,
     }));
   },

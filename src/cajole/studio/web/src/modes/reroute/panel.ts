@@ -3,35 +3,24 @@
 import "./reroute.css";
 import { h } from "../../core/dom";
 import { formatDigits, formatForce, formatLength, formatNumber, formatSeconds } from "../../core/format";
-import { findTarget, getMode } from "../../core/modes";
+import { getMode } from "../../core/modes";
 import { prefersReducedMotion } from "../../core/theme";
 import type { App, ProjectState } from "../../core/types";
 import { createButton, createIconButton } from "../../ui/controls/button";
 import type { Choice } from "../../ui/controls/choice";
 import { createFieldRow, createNumberField } from "../../ui/controls/field";
 import { createDisc, createEmptyHint } from "../../ui/controls/list";
+import { createLatestSender } from "../../ui/controls/latest-sender";
 import { createSection } from "../../ui/controls/section";
 import { createLogScale, createLogScaleWithZero, type SliderScale } from "../../ui/controls/slider-scale";
 import {
-  createButtons,
-  createChoiceRow,
-  createHandOverButtons,
-  createJobButton,
-  createLiveSender,
-  createNumberRow,
-  createPanelSection,
-  createPositionFields,
-  createSender,
-  createSliderRow,
-  createSwitchRow,
-  createTargetList,
-  createText,
-  type ModePanel,
-  type PanelPart,
-  send,
-  setWaiting,
+  createButtons, createChoiceRow, createHandOverButtons, createJobButton, createNumberRow, createPanelSection,
+  createPositionFields, createSliderRow, createSwitchRow, createTargetList, createText, type ModePanel,
+  type PanelPart, setWaiting,
 } from "../panel-parts";
-import type { GoalInfo, RerouteDials, RerouteMethod, RerouteRun, RerouteState } from "./types";
+import type { GoalInfo, RerouteDials, RerouteResult, RerouteModeState } from "../../core/types";
+
+type RerouteMethod = RerouteDials["method"];
 
 const METHOD_CHOICES: readonly Choice<RerouteMethod>[] = [
   { value: "pattern", text: "Pattern", tip: "Rotate and scale the path of the pilot: keeps the character of the motion" },
@@ -59,13 +48,13 @@ export function createReroutePanel(app: App): ModePanel {
 }
 
 /** Button that runs the pilot first, then second runs. */
-function createRerouteAction(app: App): PanelPart<RerouteState> {
-  return createJobButton<RerouteState>(app, {
+function createRerouteAction(app: App): PanelPart<RerouteModeState> {
+  return createJobButton<RerouteModeState>(app, {
     icon: getMode("reroute").icon,
     tip: "The same simulation, with small forces that move points to their goals",
     end: { command: "cancel", text: "Cancel", tip: "Cancel and keep the previous result" },
     onPress: () => {
-      send(app, app.state?.reroute?.pilot_frames === null ? "pilot" : "reroute");
+      void app.request(app.state?.reroute?.pilot_frames === null ? "pilot" : "reroute");
       if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
     getJob: ({ running }) => running,
@@ -85,23 +74,23 @@ interface ParameterOptions {
   tip: string;
   unit?: string;
   defaultValue?: number;
-  getScale?(state: RerouteState): [SliderScale, number?];
-  isVisible?(state: RerouteState): boolean;
+  getScale?(state: RerouteModeState): [SliderScale, number?];
+  isVisible?(state: RerouteModeState): boolean;
 }
 
 /** Row with a slider for a number. */
-const createParameterRow = (app: App, { name, ...options }: ParameterOptions): PanelPart<RerouteState> =>
-  createSliderRow({ ...options, get: ({ dials }) => dials[name] ?? options.scale.min, onChange: createLiveSender(app, "route", name) });
+const createParameterRow = (app: App, { name, ...options }: ParameterOptions): PanelPart<RerouteModeState> =>
+  createSliderRow({ ...options, get: ({ dials }) => dials[name] ?? options.scale.min, onChange: createLatestSender((value: number) => app.request("route", { [name]: value })) });
 
 /** Method and parameters of the second run. */
-function createMethodSection(app: App): PanelPart<RerouteState> {
+function createMethodSection(app: App): PanelPart<RerouteModeState> {
   const size = app.project?.size ?? 1;
   const reachScale = createLogScaleWithZero(0.01 * size, 2 * size);
-  const methods = createChoiceRow<RerouteState, RerouteMethod>({
-    title: "", name: "Method", choices: METHOD_CHOICES, get: ({ dials }) => dials.method, onChange: createSender(app, "route", "method"),
+  const methods = createChoiceRow<RerouteModeState, RerouteMethod>({
+    title: "", name: "Method", choices: METHOD_CHOICES, get: ({ dials }) => dials.method, onChange: (method) => app.request("route", { method }),
   });
   methods.element.classList.add("reroute-methods");
-  return createPanelSection<RerouteState>(
+  return createPanelSection<RerouteModeState>(
     { title: "Method" },
     methods,
     createParameterRow(app, {
@@ -131,11 +120,10 @@ function createMethodSection(app: App): PanelPart<RerouteState> {
 }
 
 /** Spring parameters of an uploaded mesh. */
-function createSpringsSection(app: App): PanelPart<RerouteState> {
-  return createPanelSection<RerouteState>(
+function createSpringsSection(app: App): PanelPart<RerouteModeState> {
+  return createPanelSection<RerouteModeState>(
     {
-      title: "Springs",
-      foldKey: "reroute.springs",
+      title: "Springs", foldKey: "reroute.springs",
       isVisible: ({ net }) => net.own,
       getNote: ({ net }) => `${formatNumber(net.springs)} springs`,
     },
@@ -155,7 +143,7 @@ function createSpringsSection(app: App): PanelPart<RerouteState> {
       title: "Frames", min: 2, max: 2000, integer: true, step: () => 1, text: String, tip: "Length of the simulation",
       get: ({ dials }) => dials.frames,
       getSuffix: ({ dials }) => formatSeconds((dials.frames - 1) / (app.state?.fps ?? 60)),
-      onChange: createSender(app, "route", "frames"),
+      onChange: (frames) => app.request("route", { frames }),
     }),
     createText("p-quiet", ({ held: nodes }) =>
       nodes.length ? `${formatNumber(nodes.length)} points are pinned.` : "No point is pinned. Press P on a point to pin it.",
@@ -164,29 +152,29 @@ function createSpringsSection(app: App): PanelPart<RerouteState> {
 }
 
 const getMethodTitle = (method: RerouteMethod): string => METHOD_CHOICES.find(({ value }) => value === method)?.text ?? method;
-const isCompared = ({ compared }: RerouteState): boolean => compared.length > 1;
-const getShownRun = ({ compared, result, sight }: RerouteState): RerouteRun => compared.find(({ method }) => method === sight) ?? result!;
+const isCompared = ({ compared }: RerouteModeState): boolean => compared.length > 1;
+const getShownRun = ({ compared, result, sight }: RerouteModeState): RerouteResult => compared.find(({ method }) => method === sight) ?? result!;
 
 /** Method to compare with: least force, or pattern if that is the current one. */
-const getComparedMethod = ({ result, dials }: RerouteState): RerouteMethod =>
+const getComparedMethod = ({ result, dials }: RerouteModeState): RerouteMethod =>
   (result?.method ?? dials.method) === "least-force" ? "pattern" : "least-force";
 
 /** Result, compared with another method. */
-function createResultSection(app: App): PanelPart<RerouteState> {
+function createResultSection(app: App): PanelPart<RerouteModeState> {
   const table = h("table", { class: "reroute-table" });
   const compare = createButton({
     text: "", icon: "two", tip: "Run both methods with the same goals",
-    onPress: () => send(app, "compare", { with: getComparedMethod(app.state!.reroute!) }),
+    onPress: () => void app.request("compare", { with: getComparedMethod(app.state!.reroute!) }),
   });
   const compareRow = createButtons(compare);
   const report = createButton({
     text: "Report", icon: "plot", tip: "Table of goals below the timeline", onPress: () => app.setUi({ plots: true }),
   });
-  const shown = createChoiceRow<RerouteState, RerouteMethod>({
-    title: "", name: "Shown run", choices: METHOD_CHOICES, isVisible: isCompared, get: ({ sight }) => sight, onChange: createSender(app, "compare", "with"),
+  const shown = createChoiceRow<RerouteModeState, RerouteMethod>({
+    title: "", name: "Shown run", choices: METHOD_CHOICES, isVisible: isCompared, get: ({ sight }) => sight, onChange: (choice) => app.request("compare", { with: choice }),
   });
   shown.element.classList.add("reroute-methods");
-  return createPanelSection<RerouteState>(
+  return createPanelSection<RerouteModeState>(
     { title: "Second run", isVisible: ({ result, making }) => result !== null && making !== "pilot" },
     createText("panel-text", (state) =>
       state.result!.stale ? "The settings have changed. Run again to update the result." : getShownRun(state).text,
@@ -215,9 +203,9 @@ function createResultSection(app: App): PanelPart<RerouteState> {
   );
 }
 
-function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
+function fillTable(table: HTMLElement, runs: readonly RerouteResult[]): void {
   const head = h("tr", null, h("th"), runs.map(({ method }) => h("th", { scope: "col" }, getMethodTitle(method))));
-  const row = (name: string, value: (run: RerouteRun) => string): HTMLElement =>
+  const row = (name: string, value: (run: RerouteResult) => string): HTMLElement =>
     h("tr", null, h("th", { scope: "row" }, name), runs.map((run) => h("td", null, value(run))));
   const rows = [
     row("Reached", ({ reached, count }) => `${reached} of ${count}`),
@@ -228,7 +216,7 @@ function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
   table.replaceChildren(h("thead", null, head), h("tbody", null, rows));
 }
 
-const deleteGoal = (app: App, goal: GoalInfo): void => send(app, "marker.delete", { lane: "goals", ids: [goal.id] });
+const deleteGoal = (app: App, goal: GoalInfo): void => void app.request("marker.delete", { lane: "goals", ids: [goal.id] });
 
 /** Selected point and its goal at this frame. */
 function createGoalSection(app: App): PanelPart<ProjectState> {
@@ -259,7 +247,7 @@ function createGoalSection(app: App): PanelPart<ProjectState> {
     element: section.element,
     update: (state) => {
       const [point = null] = state.selection;
-      goal = point && (findTarget(state, point.node, state.frame) as GoalInfo | null);
+      goal = state.reroute!.goals.find(({ node, frame: at }) => node === point?.node && at === state.frame) ?? null;
       none.setVisible(point === null);
       body.hidden = point === null;
       drop.setVisible(goal !== null);
@@ -286,7 +274,7 @@ function getGoalDisabledReason({ selection, frame, reroute }: ProjectState): str
 /** List of goals, and a button that adds those of the scene. */
 function createGoalsSection(app: App): PanelPart<ProjectState> {
   const suggest = createButton({
-    text: "Use the scene's goals", icon: "drag", tip: "Example goals of this scene", onPress: () => send(app, "moves"),
+    text: "Use the scene's goals", icon: "drag", tip: "Example goals of this scene", onPress: () => void app.request("moves"),
   });
   const list = createTargetList<GoalInfo>(app, {
     name: "Goals",

@@ -19,11 +19,8 @@ const KICK_KEY_OFFSET = 6; // keys 7 to 9: the digits before select modes, and F
 
 /** Command of the kick of a flow with this number. */
 const createKickCommand = (number: number): CommandSpec => ({
-  id: `kick.${number}`,
-  title: `Kick F${number} of a flow`,
-  keys: [String(KICK_KEY_OFFSET + number)],
-  helpRow: "Kicks of a flow",
-  icon: "impulse",
+  id: `kick.${number}`, title: `Kick F${number} of a flow`, keys: [String(KICK_KEY_OFFSET + number)],
+  helpRow: "Kicks of a flow", icon: "impulse",
   getDisabledReason: (app) => (number <= (app.state?.steer?.flow?.kicks.length ?? 0) ? null : "This scene has no such kick."),
   run: (app) => void app.request("kick", { number }),
 });
@@ -35,8 +32,7 @@ const PLAY_KEY = ["Space", "play or pause"] as const;
 const createSteps = (push: [string, string], drift: string, curves: string): OnboardingStep[] => [
   { title: push[0], text: push[1], done: (now, then) => now.steer!.pushes.length > then.steer!.pushes.length },
   {
-    title: "Switch control off and push again",
-    text: `Press C, then push: ${drift}`,
+    title: "Switch control off and push again", text: `Press C, then push: ${drift}`,
     done: (now, then) => !now.steer!.control && now.steer!.pushes.length > then.steer!.pushes.length,
   },
   { title: "Compare the two curves", text: `${curves} Press C to switch control on again.`, done: (now) => now.steer!.control },
@@ -96,7 +92,7 @@ export const steer: ModeDefinition = {
     return [["Drag", tool === "push" ? "on the body to push" : "and release to apply an impulse"], ...PUSH_KEYS, PLAY_KEY];
   },
   getOnboarding: (state) => (state.steer?.flow ? FLOW_STEPS : BODY_STEPS),
-  emptyLaneHint: "Press on the body and drag to push it.",
+  emptyLaneHint: "Press and drag to push.",
   getLegend: (app) => [
     ["given", app.state?.steer?.ghost === "uncontrolled" ? "No control" : "Reference"],
     ["got", app.project?.field ? "Particles" : "Live body"],
@@ -112,8 +108,7 @@ export const steer: ModeDefinition = {
     marks.arrows = arrows.map((arrow): ArrowMark => ({
       at: arrow.slice(0, 3) as Vec3,
       offset: computeForceArrow(arrow.slice(3, 6) as Vec3, project.weight, size),
-      tone: "added",
-      pixels: 2.6,
+      tone: "added", pixels: 2.6,
     }));
     if (push === null || at === null || isGestureActive) return;
     const label = `your push · ${formatPush(project, length(push))}`;

@@ -30,14 +30,8 @@ export function createLiveData(recent: RecentSamples, quantity: "error" | "effor
   const peak = computeNiceMax(ys, least);
   const listed = pushes.map(({ time, duration }) => [time - recent.now, time + duration - recent.now] as const);
   return {
-    xs: recent.times,
-    ys,
-    x: LIVE_RANGE,
-    y: [0, peak],
-    bands: mergeBands([...recent.pushes, ...listed]),
-    top: text(peak),
-    value: text(ys[ys.length - 1] ?? 0),
-    unit,
+    xs: recent.times, ys, x: LIVE_RANGE, y: [0, peak], bands: mergeBands([...recent.pushes, ...listed]),
+    top: text(peak), value: text(ys[ys.length - 1] ?? 0), unit,
     empty: !flow && !recent.pushes.length && !pushes.length,
   };
 }

@@ -9,7 +9,7 @@ interface ButtonOptions {
   text: string;
   onPress: () => void;
   icon?: Icon;
-  kind?: "plain" | "primary" | "ghost" | "danger";
+  kind?: "plain" | "primary" | "ghost";
   main?: boolean; // main action of a panel: 36 px high, full width
   key?: string; // shortcut, at the right
   tip?: string;
@@ -26,18 +26,11 @@ export function createButton(options: ButtonOptions): Button {
   const words = h("span", null, options.text);
   const ring = h("span", { class: "spinner", hidden: true });
   const face = options.icon ? createIcon(options.icon) : null;
-  const element = h(
-    "button",
-    {
-      type: "button",
-      class: `p-button p-${options.kind ?? "plain"}${options.main ? " p-main" : ""}`,
-      "data-tip": options.tip,
-    },
-    ring,
-    face,
-    words,
-    options.key ? h("kbd", { "aria-hidden": "true" }, options.key) : null,
-  );
+  const element = h("button", {
+    type: "button",
+    class: `p-button p-${options.kind ?? "plain"}${options.main ? " p-main" : ""}`,
+    "data-tip": options.tip,
+  }, ring, face, words, options.key ? h("kbd", { "aria-hidden": "true" }, options.key) : null);
   setAttribute(element, "aria-keyshortcuts", options.key);
   element.addEventListener("click", () => {
     if (!isDisabled(element) && element.getAttribute("aria-busy") !== "true") options.onPress();
@@ -72,17 +65,10 @@ export interface IconButton extends Component {
 }
 
 export function createIconButton(options: IconButtonOptions): IconButton {
-  const element = h(
-    "button",
-    {
-      type: "button",
-      class: `p-icon p-icon-${options.size ?? 28}`,
-      "aria-label": options.name,
-      "data-tip": options.tip ?? options.name,
-      "data-key": options.key,
-    },
-    createIcon(options.icon),
-  );
+  const element = h("button", {
+    type: "button", class: `p-icon p-icon-${options.size ?? 28}`, "aria-label": options.name,
+    "data-tip": options.tip ?? options.name, "data-key": options.key,
+  }, createIcon(options.icon));
   let shown = options.icon;
   element.addEventListener("click", (event) => {
     event.stopPropagation();

@@ -5,11 +5,7 @@ import type { Component } from "../../core/types";
 import { setDisabledReason, isDisabled } from "./common";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 
-export interface Choice<T extends string | number> {
-  value: T;
-  text: string;
-  tip?: string;
-}
+export interface Choice<T extends string | number> { value: T; text: string; tip?: string }
 interface SegmentedOptions<T extends string | number> {
   name: string;
   choices: readonly Choice<T>[];
@@ -25,9 +21,7 @@ export function createSegmentedControl<T extends string | number>(options: Segme
   const element = h("div", { class: "p-segment", role: "radiogroup", "aria-label": options.name });
   let value = options.value;
   const buttons = options.choices.map((choice) =>
-    h(
-      "button",
-      { type: "button", role: "radio", "data-tip": choice.tip, onclick: () => choose(choice.value) },
+    h("button", { type: "button", role: "radio", "data-tip": choice.tip, onclick: () => choose(choice.value) },
       choice.text,
     ),
   );
@@ -43,9 +37,7 @@ export function createSegmentedControl<T extends string | number>(options: Segme
   const synced = new SyncedValue(value, show);
   const choose = (next: T): void => {
     if (next === value || isDisabled(element)) return;
-    show(next);
-    synced.lock();
-    synced.release(options.onChange(next));
+    synced.change(next, options.onChange);
   };
   element.append(...buttons);
   element.addEventListener("keydown", (event) => {
@@ -76,18 +68,10 @@ interface Switch extends Component {
 }
 
 export function createSwitch(options: SwitchOptions): Switch {
-  const element = h(
-    "button",
-    {
-      type: "button",
-      role: "switch",
-      class: `p-switch${options.large ? " p-switch-large" : ""}`,
-      "aria-label": options.name,
-      "data-tip": options.tip,
-      "data-key": options.key,
-    },
-    h("span"),
-  );
+  const element = h("button", {
+    type: "button", role: "switch", class: `p-switch${options.large ? " p-switch-large" : ""}`,
+    "aria-label": options.name, "data-tip": options.tip, "data-key": options.key,
+  }, h("span"));
   setAttribute(element, "aria-keyshortcuts", options.key);
   let value = options.value;
   const show = (next: boolean): void => {
@@ -97,10 +81,7 @@ export function createSwitch(options: SwitchOptions): Switch {
   const synced = new SyncedValue(value, show);
   element.addEventListener("click", () => {
     if (isDisabled(element)) return;
-    const next = !value;
-    show(next);
-    synced.lock();
-    synced.release(options.onChange(next));
+    synced.change(!value, options.onChange);
   });
   show(value);
   return { element, set: (next) => synced.receive(next), setDisabledReason: (why) => setDisabledReason(element, why) };
@@ -115,9 +96,7 @@ export function createLetterToggles(
   const element = h("div", { class: "p-segment p-letters", role: "group", "aria-label": name });
   let value = Object.keys(tips).join("");
   const buttons = Object.entries(tips).map(([letter, tip]) =>
-    h(
-      "button",
-      { type: "button", "data-tip": tip, "data-letter": letter, onclick: () => toggle(letter) },
+    h("button", { type: "button", "data-tip": tip, "data-letter": letter, onclick: () => toggle(letter) },
       letter.toUpperCase(),
     ),
   );
@@ -132,9 +111,7 @@ export function createLetterToggles(
       .filter((each) => (each === letter) !== value.includes(each))
       .join("");
     if (next === "") return;
-    show(next);
-    synced.lock();
-    synced.release(onChange(next));
+    synced.change(next, onChange);
   };
   element.append(...buttons);
   show(value);

@@ -8,10 +8,7 @@ import "../../style/dials.css";
 import { setAttribute, h, setText, type Child } from "../../core/dom";
 
 /** Row with a label in the first column and a control in the second. */
-export interface LabeledRow {
-  element: HTMLElement;
-  label: HTMLElement;
-}
+export interface LabeledRow { element: HTMLElement; label: HTMLElement }
 
 export function createRow(text: string, control: Child, tip?: string): LabeledRow {
   const label = h("span", { class: "p-label", "data-tip": tip }, text);

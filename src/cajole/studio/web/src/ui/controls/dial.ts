@@ -1,12 +1,14 @@
 /** Rotary dial with an editable value and a description. */
 
 import { h, svg, setText } from "../../core/dom";
+import { clamp } from "../../core/math";
 import type { Component } from "../../core/types";
 import { isDisabled } from "./common";
 import { stepValue, type SliderScale } from "./slider-scale";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 import { stepByKey } from "./slider";
 import { createEditableValue } from "./editable-value";
+import { trackPointer } from "./pointer-drag";
 
 interface DialOptions {
   name: string;
@@ -18,10 +20,7 @@ interface DialOptions {
   onChange: (value: number) => ChangeResult;
   tip?: string;
 }
-interface Dial extends Component {
-  set(value: number): void;
-  setDescription(text: string): void;
-}
+interface Dial extends Component { set(value: number): void; setDescription(text: string): void }
 
 const SIZE = 88;
 const RADIUS = 39;
@@ -35,56 +34,33 @@ const TRAVEL = 180;
 const WHEEL_DELAY = 160;
 
 export function createDial(options: DialOptions): Dial {
+  const { scale } = options;
   let value = options.value;
   const arc = svg("path", { class: "p-dial-arc", d: createArcPath(0) });
   const pointer = svg("line", {
-    class: "p-dial-pointer",
-    x1: SIZE / 2,
-    y1: SIZE / 2 - 13,
-    x2: SIZE / 2,
-    y2: SIZE / 2 - 23,
+    class: "p-dial-pointer", x1: SIZE / 2, y1: SIZE / 2 - 13, x2: SIZE / 2, y2: SIZE / 2 - 23,
   });
-  const drawing = svg(
-    "svg",
-    { width: SIZE, height: SIZE, viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" },
+  const drawing = svg("svg", { width: SIZE, height: SIZE, viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" },
     svg("path", { class: "p-dial-rail", d: createArcPath(1) }),
     arc,
     svg("circle", { class: "p-dial-knob", cx: SIZE / 2, cy: SIZE / 2, r: KNOB_RADIUS }),
     pointer,
   );
-  const knob = h(
-    "div",
-    {
-      class: "p-dial-face",
-      role: "slider",
-      tabIndex: 0,
-      "aria-label": options.name,
-      "aria-valuemin": String(options.scale.min),
-      "aria-valuemax": String(options.scale.max),
-      "data-tip": options.tip,
-    },
-    drawing as unknown as HTMLElement,
-  );
+  const knob = h("div", {
+    class: "p-dial-face", role: "slider", tabIndex: 0, "aria-label": options.name,
+    "aria-valuemin": String(scale.min), "aria-valuemax": String(scale.max),
+    "data-tip": options.tip,
+  }, drawing);
   const face = createEditableValue(value, {
-    name: options.name,
-    unit: "",
-    min: options.scale.min,
-    max: options.scale.max,
-    text: options.text,
+    name: options.name, unit: "", getRange: () => [scale.min, scale.max], text: options.text,
     inputText: (x) => String(x),
     onValue: (next) => commit(next),
   });
   const words = h("p", { class: "p-dial-words" });
-  const element = h(
-    "div",
-    { class: "p-dial" },
-    h(
-      "div",
-      { class: "p-dial-left" },
+  const element = h("div", { class: "p-dial" },
+    h("div", { class: "p-dial-left" },
       knob,
-      h(
-        "div",
-        { class: "p-dial-ends", "aria-hidden": "true" },
+      h("div", { class: "p-dial-ends", "aria-hidden": "true" },
         h("span", null, options.ends[0]),
         h("span", null, options.ends[1]),
       ),
@@ -94,7 +70,7 @@ export function createDial(options: DialOptions): Dial {
 
   const show = (next: number): void => {
     value = next;
-    const share = options.scale.toFraction(next);
+    const share = scale.toFraction(next);
     arc.setAttribute("d", createArcPath(share));
     pointer.setAttribute("transform", `rotate(${START_ANGLE + SWEEP * share - 270} ${SIZE / 2} ${SIZE / 2})`);
     face.set(next);
@@ -103,32 +79,47 @@ export function createDial(options: DialOptions): Dial {
   };
   const synced = new SyncedValue(value, show);
   const commit = (next: number): void => {
-    show(next);
-    synced.lock();
-    synced.release(options.onChange(next));
+    if (next !== value) synced.change(next, options.onChange);
   };
-  installDialDrag(knob, {
-    share: () => options.scale.toFraction(value),
-    begin: () => {
-      synced.lock();
-      return value;
-    },
-    turn: (share) => show(options.scale.fromFraction(share)),
-    end: (before) => synced.release(value === before ? undefined : options.onChange(value)),
+  // drag up or right to increase; Shift is finer
+  knob.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || isDisabled(knob)) return;
+    event.preventDefault();
+    knob.focus({ preventScroll: true });
+    synced.lock();
+    const before = value;
+    let [share, last] = [scale.toFraction(before), event.clientY - event.clientX];
+    trackPointer(knob, event, {
+      move: ({ clientX, clientY, shiftKey }) => {
+        share = clamp(share + ((last - clientY + clientX) / TRAVEL) * (shiftKey ? 0.1 : 1), 0, 1);
+        last = clientY - clientX;
+        show(scale.fromFraction(share));
+      },
+      end: () => synced.release(value === before ? undefined : options.onChange(value)),
+      cancel: () => show(before),
+    });
   });
-  installDialWheel(
-    knob,
-    (notches) => show(stepValue(options.scale, value, notches)),
-    () => synced.lock(),
-    () => synced.release(options.onChange(value)),
-  );
+  // a wheel notch is an arrow key step; the change is committed after a pause
+  let timer = 0;
+  const handleWheel = (event: WheelEvent): void => {
+    if (isDisabled(knob) || event.ctrlKey || event.deltaY === 0) return;
+    event.preventDefault();
+    if (timer === 0) synced.lock();
+    clearTimeout(timer);
+    show(stepValue(scale, value, -Math.sign(event.deltaY)));
+    timer = window.setTimeout(() => {
+      timer = 0;
+      synced.release(options.onChange(value));
+    }, WHEEL_DELAY);
+  };
+  knob.addEventListener("wheel", handleWheel, { passive: false });
   knob.addEventListener("dblclick", () => commit(options.defaultValue));
   knob.addEventListener("keydown", (event) => {
-    const next = stepByKey(event, options.scale, value);
+    const next = stepByKey(event, scale, value);
     if (next === null || isDisabled(knob)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (next !== value) commit(next);
+    commit(next);
   });
   show(value);
   return { element, set: (next) => synced.receive(next), setDescription: (text) => setText(words, text) };
@@ -142,74 +133,4 @@ function createArcPath(share: number): string {
   };
   const sweep = Math.max(0.01, SWEEP * share);
   return `M${at(START_ANGLE)}A${RADIUS} ${RADIUS} 0 ${sweep > 180 ? 1 : 0} 1 ${at(START_ANGLE + sweep)}`;
-}
-
-interface DialDragHandlers {
-  share(): number;
-  begin(): number;
-  turn(share: number): void;
-  end(before: number): void;
-}
-
-/** Drag up to increase; Shift is finer; Escape reverts. */
-function installDialDrag(knob: HTMLElement, handlers: DialDragHandlers): void {
-  knob.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || isDisabled(knob)) return;
-    event.preventDefault();
-    knob.setPointerCapture(event.pointerId);
-    knob.focus({ preventScroll: true });
-    const before = handlers.begin();
-    const first = handlers.share();
-    let [share, last] = [first, event.clientY - event.clientX];
-    const end = new AbortController();
-    const on = { signal: end.signal };
-    knob.addEventListener(
-      "pointermove",
-      (move) => {
-        const now = move.clientY - move.clientX;
-        share = Math.min(1, Math.max(0, share + ((last - now) / TRAVEL) * (move.shiftKey ? 0.1 : 1)));
-        last = now;
-        handlers.turn(share);
-      },
-      on,
-    );
-    knob.addEventListener(
-      "keydown",
-      (key) => {
-        if (key.key !== "Escape") return;
-        key.stopPropagation();
-        handlers.turn(first);
-        knob.releasePointerCapture(event.pointerId);
-      },
-      on,
-    );
-    knob.addEventListener(
-      "lostpointercapture",
-      () => {
-        end.abort();
-        handlers.end(before);
-      },
-      on,
-    );
-  });
-}
-
-/** One wheel notch is one arrow key step; the change is committed after a pause. */
-function installDialWheel(knob: HTMLElement, turn: (notches: number) => void, begin: () => void, end: () => void): void {
-  let timer = 0;
-  knob.addEventListener(
-    "wheel",
-    (event) => {
-      if (isDisabled(knob) || event.ctrlKey || event.deltaY === 0) return;
-      event.preventDefault();
-      if (timer === 0) begin();
-      clearTimeout(timer);
-      turn(-Math.sign(event.deltaY));
-      timer = window.setTimeout(() => {
-        timer = 0;
-        end();
-      }, WHEEL_DELAY);
-    },
-    { passive: false },
-  );
 }

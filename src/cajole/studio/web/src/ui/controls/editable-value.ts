@@ -8,31 +8,20 @@ import { evaluate } from "./expression";
 interface EditableValueOptions {
   name: string;
   unit: string; // of numbers without a unit
-  min: number;
-  max: number;
+  getRange(): [number, number];
   text: (value: number) => string;
   inputText: (value: number) => string; // text of the input
   onValue: (value: number) => void;
 }
-interface EditableValue extends Component {
-  message: HTMLElement;
-  set(value: number): void;
-}
+interface EditableValue extends Component { message: HTMLElement; set(value: number): void }
 
 export function createEditableValue(first: number, options: EditableValueOptions): EditableValue {
   let value = first;
   const face = h("button", {
-    type: "button",
-    class: "p-typed",
-    "aria-label": `${options.name}: type a value`,
-    "data-tip": "Click to type",
+    type: "button", class: "p-typed", "aria-label": `${options.name}: type a value`, "data-tip": "Click to type",
   });
   const input = h("input", {
-    class: "p-typed-input",
-    type: "text",
-    "aria-label": options.name,
-    hidden: true,
-    autocomplete: "off",
+    class: "p-typed-input", type: "text", "aria-label": options.name, hidden: true, autocomplete: "off",
     spellcheck: "false",
   });
   const message = new ValidationMessage(input);
@@ -49,8 +38,8 @@ export function createEditableValue(first: number, options: EditableValueOptions
     if (input.hidden) return;
     const { value: next, error } = evaluate(input.value, options.unit);
     if (error !== undefined) return message.setText(error);
-    if (next < options.min || next > options.max)
-      return message.setText(`Between ${options.inputText(options.min)} and ${options.inputText(options.max)}.`);
+    const [min, max] = options.getRange();
+    if (next < min || next > max) return message.setText(`Between ${options.inputText(min)} and ${options.inputText(max)}.`);
     close();
     if (next !== value) options.onValue(next);
   };

@@ -1,32 +1,18 @@
 /** Parser of number fields: sums, products, parentheses and units, without eval. */
 
 type UnitKind = "length" | "angle" | "time" | "force" | "share" | "frames";
-interface Unit {
-  kind: UnitKind;
-  factor: number;
-}
+interface Unit { kind: UnitKind; factor: number }
 
 const UNITS: Record<string, Unit> = {
-  m: { kind: "length", factor: 1 },
-  cm: { kind: "length", factor: 1e-2 },
-  mm: { kind: "length", factor: 1e-3 },
-  deg: { kind: "angle", factor: Math.PI / 180 },
-  "°": { kind: "angle", factor: Math.PI / 180 },
-  rad: { kind: "angle", factor: 1 },
-  s: { kind: "time", factor: 1 },
-  ms: { kind: "time", factor: 1e-3 },
-  N: { kind: "force", factor: 1 },
-  mN: { kind: "force", factor: 1e-3 },
-  kN: { kind: "force", factor: 1e3 },
-  "%": { kind: "share", factor: 1e-2 },
-  f: { kind: "frames", factor: 1 },
+  m: { kind: "length", factor: 1 }, cm: { kind: "length", factor: 1e-2 }, mm: { kind: "length", factor: 1e-3 },
+  deg: { kind: "angle", factor: Math.PI / 180 }, "°": { kind: "angle", factor: Math.PI / 180 },
+  rad: { kind: "angle", factor: 1 }, s: { kind: "time", factor: 1 }, ms: { kind: "time", factor: 1e-3 },
+  N: { kind: "force", factor: 1 }, mN: { kind: "force", factor: 1e-3 }, kN: { kind: "force", factor: 1e3 },
+  "%": { kind: "share", factor: 1e-2 }, f: { kind: "frames", factor: 1 },
 };
 
 /** Intermediate value: unitless, or in SI units. */
-interface Amount {
-  value: number;
-  unitless: boolean;
-}
+interface Amount { value: number; unitless: boolean }
 
 type ParseResult = { value: number; error?: undefined } | { value?: undefined; error: string };
 
@@ -62,10 +48,7 @@ class Parser {
   private depth = 0;
   private readonly fieldUnit: Unit | undefined;
 
-  constructor(
-    private readonly text: string,
-    unit: string,
-  ) {
+  constructor(private readonly text: string, unit: string) {
     this.fieldUnit = UNITS[unit];
   }
 
@@ -180,11 +163,7 @@ function divide(left: Amount, right: Amount): Amount {
 
 function describeKind(kind: UnitKind): string {
   return {
-    length: "a length",
-    angle: "an angle",
-    time: "a time",
-    force: "a force",
-    share: "a percentage",
+    length: "a length", angle: "an angle", time: "a time", force: "a force", share: "a percentage",
     frames: "a frame",
   }[kind];
 }

@@ -4,6 +4,7 @@ import { setAttribute, h, setText } from "../../core/dom";
 import type { Component } from "../../core/types";
 import { ValidationMessage, setDisabledReason, isDisabled, type LabeledRow, createRow, focusViewport } from "./common";
 import { evaluate } from "./expression";
+import { trackPointer } from "./pointer-drag";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 
 export interface NumberFieldOptions {
@@ -14,11 +15,8 @@ export interface NumberFieldOptions {
   min?: number;
   max?: number;
   integer?: boolean;
-  /** Change per pixel of scrubbing, or per arrow key. */
-  step: () => number;
+  step: () => number; // change per pixel of scrubbing, or per arrow key
   text: (value: number) => string;
-  /** Called while the label is scrubbed; omit where a change is slow. */
-  onInput?: (value: number) => ChangeResult;
   onChange: (value: number) => ChangeResult;
   tip?: string;
 }
@@ -44,11 +42,7 @@ export function createNumberField(options: NumberFieldOptions): NumberField {
   let value: number | null = null;
   let edited = false; // the text was typed and not yet committed
   const input = h("input", {
-    type: "text",
-    "aria-label": options.name,
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-tip": options.tip,
+    type: "text", "aria-label": options.name, autocomplete: "off", spellcheck: "false", "data-tip": options.tip,
   });
   const suffix = h("span", { class: "p-after" }, options.suffix ?? options.unit ?? "");
   const letter = options.axis
@@ -79,10 +73,10 @@ export function createNumberField(options: NumberFieldOptions): NumberField {
       ? `At most ${options.text(max)}.`
       : `Between ${options.text(min)} and ${options.text(max)}.`;
   };
-  const change = (next: number, callback: ((value: number) => ChangeResult) | undefined): void => {
+  const change = (next: number): void => {
     value = next;
     synced.lock();
-    synced.release(callback?.(next));
+    synced.release(options.onChange(next));
   };
   const commit = (): void => {
     if (!edited) return;
@@ -91,13 +85,13 @@ export function createNumberField(options: NumberFieldOptions): NumberField {
     message.setText(why);
     if (why !== null) return;
     edited = false;
-    if (next !== value) change(next!, options.onChange);
+    if (next !== value) change(next!);
     print();
   };
   const nudge = (steps: number): void => {
     if (value === null) return;
     const next = clampValue(value + steps * options.step());
-    if (next !== value) change(next, options.onChange);
+    if (next !== value) change(next);
     print();
   };
   input.addEventListener("input", () => {
@@ -121,25 +115,30 @@ export function createNumberField(options: NumberFieldOptions): NumberField {
       input.blur();
     } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       event.preventDefault();
-      nudge((event.key === "ArrowUp" ? 1 : -1) * getSpeed(event) * PIXELS_PER_ARROW);
+      nudge((event.key === "ArrowUp" ? 1 : -1) * getSpeed(event));
     }
   });
-  const scrub = (label: HTMLElement): void =>
-    installScrub(label, {
-      isEnabled: () => value !== null && !isDisabled(box),
-      begin: () => {
-        synced.lock();
-        return value!;
-      },
-      input: (next) => {
-        value = clampValue(next);
-        print();
-        if (options.onInput) change(value, options.onInput);
-      },
-      end: (before) => synced.release(value === before ? undefined : options.onChange(value!)),
-      step: options.step,
+  const addScrubHandle = (label: HTMLElement): void => {
+    label.classList.add("p-scrub");
+    label.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || value === null || isDisabled(box)) return;
+      event.preventDefault();
+      synced.lock();
+      const before = value;
+      let [exact, last] = [before, event.clientX];
+      trackPointer(label, event, {
+        move: (moved) => {
+          if (moved.clientX === last) return;
+          exact += (moved.clientX - last) * options.step() * getSpeed(moved);
+          last = moved.clientX;
+          value = clampValue(exact);
+          print();
+        },
+        end: () => synced.release(value === before ? undefined : options.onChange(value!)),
+      });
     });
-  if (letter) scrub(letter);
+  };
+  if (letter) addScrubHandle(letter);
   return {
     element,
     set: (next) => synced.receive(next),
@@ -150,71 +149,22 @@ export function createNumberField(options: NumberFieldOptions): NumberField {
       input.readOnly = why !== null;
       setAttribute(input, "aria-disabled", why === null ? null : "true");
     },
-    addScrubHandle: scrub,
+    addScrubHandle,
   };
 }
 
-/** Pixels of scrubbing that an arrow key is worth. */
-const PIXELS_PER_ARROW = 1;
 const getSpeed = (event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): number =>
   event.shiftKey ? 0.1 : event.ctrlKey || event.metaKey ? 10 : 1;
 
-interface ScrubHandlers {
-  isEnabled(): boolean;
-  begin(): number;
-  input(value: number): void;
-  end(before: number): void;
-  step(): number;
-}
-
-function installScrub(label: HTMLElement, handlers: ScrubHandlers): void {
-  label.classList.add("p-scrub");
-  label.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || !handlers.isEnabled()) return;
-    event.preventDefault();
-    label.setPointerCapture(event.pointerId);
-    const before = handlers.begin();
-    let [value, last] = [before, event.clientX];
-    const end = new AbortController();
-    label.addEventListener(
-      "pointermove",
-      (move) => {
-        if (move.clientX === last) return;
-        value += (move.clientX - last) * handlers.step() * getSpeed(move);
-        last = move.clientX;
-        handlers.input(value);
-      },
-      { signal: end.signal },
-    );
-    label.addEventListener(
-      "lostpointercapture",
-      () => {
-        end.abort();
-        handlers.end(before);
-      },
-      { signal: end.signal },
-    );
-  });
-}
-
-interface TextFieldOptions {
-  name: string;
-  onChange: (value: string) => ChangeResult;
-  maxLength?: number;
-}
-interface TextField extends Component {
-  set(value: string): void;
-}
+interface TextFieldOptions { name: string; onChange: (value: string) => ChangeResult; maxLength?: number }
+interface TextField extends Component { set(value: string): void }
 
 /** Text field; an empty text is discarded. */
 export function createTextField(options: TextFieldOptions): TextField {
   let value = "";
   let edited = false;
   const input = h("input", {
-    type: "text",
-    "aria-label": options.name,
-    maxlength: options.maxLength ?? 60,
-    autocomplete: "off",
+    type: "text", "aria-label": options.name, maxlength: options.maxLength ?? 60, autocomplete: "off",
     spellcheck: "false",
   });
   const synced = new SyncedValue("", (next) => {

@@ -4,13 +4,7 @@ import { setAttribute, h, setText } from "../../core/dom";
 import { createIcon } from "../../core/icons";
 import type { ForceMeter, Component } from "../../core/types";
 import {
-  computeBarFill,
-  isNegligible,
-  formatForceShare,
-  describeMeter,
-  describeForce,
-  BODY_WEIGHT,
-  getForceLevel,
+  computeBarFill, isNegligible, formatForceShare, describeMeter, describeForce, BODY_WEIGHT, getForceLevel,
   FORCE_LEVELS,
 } from "./force-levels";
 
@@ -27,17 +21,13 @@ export function createForceMeter(onPeak: (frame: number) => void): ForceMeterCon
   const verdict = h("span");
   const feather = h("span", { class: "p-meter-word" }, createIcon("feather"), verdict);
   const fill = h("span", { class: "p-meter-fill" });
-  const bar = h(
-    "span",
-    { class: "p-meter-bar" },
+  const bar = h("span", { class: "p-meter-bar" },
     fill,
     [1, 2, 3].map((quarter) => h("i", { style: { left: `${25 * quarter}%` } })),
   );
   const words = FORCE_LEVELS.map((each) => h("span", null, each));
   const description = h("span", { class: "p-meter-sentence" });
-  const element = h(
-    "button",
-    { type: "button", class: "p-meter" },
+  const element = h("button", { type: "button", class: "p-meter" },
     h("span", { class: "p-meter-head" }, big, of, feather),
     bar,
     h("span", { class: "p-meter-words" }, words),

@@ -4,10 +4,7 @@ import { setAttribute, h, setText } from "../../core/dom";
 import { createIcon } from "../../core/icons";
 import type { Component } from "../../core/types";
 
-interface KeyCardOptions {
-  onPick: () => void;
-  onToggleHard: () => void;
-}
+interface KeyCardOptions { onPick: () => void; onToggleHard: () => void }
 interface KeyCardState {
   name: string;
   frame: number;
@@ -16,9 +13,7 @@ interface KeyCardState {
   picture: string | null;
   tip: string;
 }
-export interface KeyCard extends Component {
-  set(state: KeyCardState): void;
-}
+export interface KeyCard extends Component { set(state: KeyCardState): void }
 
 export function createKeyCard(options: KeyCardOptions): KeyCard {
   const picture = h("img", { alt: "", hidden: true, draggable: "false" });

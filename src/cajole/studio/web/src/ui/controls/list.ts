@@ -20,18 +20,14 @@ export interface ListRowState {
   warn?: string | null;
   tip?: string | null;
 }
-export interface ListRow extends Component {
-  set(state: ListRowState): void;
-}
+export interface ListRow extends Component { set(state: ListRowState): void }
 
 export function createListRow(options: ListRowOptions): ListRow {
   const strong = h("b");
   const name = h("span", { class: "p-row-name" });
   const value = h("span", { class: "p-row-value" });
   const sign = h("span", { class: "p-row-warn", hidden: true }, createIcon("warn"));
-  const main = h(
-    "button",
-    { type: "button", class: "p-row-main", onclick: options.onPick },
+  const main = h("button", { type: "button", class: "p-row-main", onclick: options.onPick },
     h("span", { class: "p-row-marker" }, options.marker),
     h("span", { class: "p-row-words" }, strong, name),
     sign,
@@ -70,9 +66,7 @@ export const createMarkerIcon = (name: IconName): Node => createIcon(name);
 /** List with an accessible name. */
 export const createList = (name: string): HTMLUListElement => h("ul", { class: "p-list", "aria-label": name });
 
-interface EmptyHint extends Component {
-  setVisible(on: boolean): void;
-}
+interface EmptyHint extends Component { setVisible(on: boolean): void }
 
 /** Hint in an empty list. */
 export function createEmptyHint(text: string): EmptyHint {

@@ -22,12 +22,8 @@ export function createSection(options: SectionOptions, ...children: Child[]): Se
   const note = h("span", { class: "p-note" }, words, rest);
   const body = h("div", { class: "p-section-body" }, ...children);
   const heading = h("h2", { class: "p-heading" }, options.foldKey ? createFoldButton(options, body) : options.title);
-  const element = h(
-    "section",
-    { class: "p-section", "aria-label": options.title },
-    h(
-      "header",
-      { class: "p-section-head" },
+  const element = h("section", { class: "p-section", "aria-label": options.title },
+    h("header", { class: "p-section-head" },
       heading,
       note,
       h("span", { class: "p-section-actions" }, options.actions ?? []),

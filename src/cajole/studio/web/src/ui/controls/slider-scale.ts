@@ -55,9 +55,7 @@ export function createLogScale(min: number, max: number, { whole = false } = {})
 export function createLogScaleWithZero(min: number, max: number): SliderScale {
   const above = createLogScale(min, max);
   return {
-    min: 0,
-    max,
-    step: above.step * (1 - ZERO_SHARE),
+    min: 0, max, step: above.step * (1 - ZERO_SHARE),
     toFraction: (value) => (value < min ? 0 : ZERO_SHARE + (1 - ZERO_SHARE) * above.toFraction(value)),
     fromFraction: (share) => (share < ZERO_SHARE ? 0 : above.fromFraction((share - ZERO_SHARE) / (1 - ZERO_SHARE))),
   };

@@ -6,6 +6,7 @@ import { setDisabledReason, isDisabled } from "./common";
 import { stepValue, type SliderScale } from "./slider-scale";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 import { createEditableValue } from "./editable-value";
+import { trackPointer } from "./pointer-drag";
 
 export interface SliderOptions {
   name: string;
@@ -29,8 +30,8 @@ interface Slider extends Component {
   setDisabledReason(reason: string | null): void;
 }
 
-/** Speed while Shift is held. */
-const FINE_FACTOR = 0.1;
+const FINE_FACTOR = 0.1; // speed while Shift is held
+const THUMB_RADIUS = 9; // hit radius of the thumb [px]
 
 export function createSlider(options: SliderOptions): Slider {
   let scale = options.scale;
@@ -46,15 +47,10 @@ export function createSlider(options: SliderOptions): Slider {
   const face = createEditableValue(value, {
     name: options.name,
     unit: options.unit ?? "",
-    get min() {
-      return scale.min;
-    },
-    get max() {
-      return scale.max;
-    },
+    getRange: () => [scale.min, scale.max],
     text: options.text,
     inputText: options.inputText ?? ((number) => String(Number(number.toPrecision(4)))),
-    onValue: (next) => change(next, true),
+    onValue: (next) => change(next),
   });
   const element = h("div", { class: "p-slider" }, grip, face.element, face.message);
   element.style.setProperty("--tone", `var(--${options.tone ?? "asked"})`);
@@ -74,35 +70,49 @@ export function createSlider(options: SliderOptions): Slider {
     if (defaultValue !== undefined) tick.style.setProperty("--share", String(scale.toFraction(defaultValue)));
     show(value);
   };
-  /** Report a new value, and show it until it is answered. */
-  const change = (next: number, final: boolean): void => {
-    show(next);
+  const change = (next: number): void => {
+    if (next !== value) synced.change(next, options.onChange);
+  };
+  const input = (next: number): void => {
+    if (next === value) return;
+    if (options.onInput) synced.change(next, options.onInput);
+    else show(next);
+  };
+  // drag the thumb, or jump to where the track is pressed
+  grip.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || isDisabled(grip)) return;
+    const before = value;
+    const box = track.getBoundingClientRect();
+    const width = Math.max(1, box.width);
+    const pressed = (event.clientX - box.left) / width;
+    const thumb = scale.toFraction(before);
+    let share = Math.abs(pressed - thumb) * width <= THUMB_RADIUS ? thumb : pressed;
+    let last = event.clientX;
+    grip.focus({ preventScroll: true });
     synced.lock();
-    synced.release((final ? options.onChange : options.onInput)?.(next));
-  };
-  const reset = (): void => {
-    if (defaultValue !== undefined && defaultValue !== value) change(defaultValue, true);
-  };
-  installSliderDrag(grip, {
-    value: () => value,
-    scale: () => scale,
-    begin: () => synced.lock(),
-    input: (next) => {
-      if (next === value) return;
-      if (options.onInput) change(next, false);
-      else show(next);
-    },
-    end: (before) => {
-      synced.release(value === before ? undefined : options.onChange(value));
-    },
+    grip.toggleAttribute("data-held", true);
+    trackPointer(grip, event, {
+      move: ({ clientX, shiftKey }) => {
+        if (clientX === last) return;
+        share += ((clientX - last) / width) * (shiftKey ? FINE_FACTOR : 1);
+        last = clientX;
+        input(scale.fromFraction(share));
+      },
+      end: () => {
+        grip.removeAttribute("data-held");
+        synced.release(value === before ? undefined : options.onChange(value));
+      },
+      cancel: () => input(before),
+    });
+    if (share !== thumb) input(scale.fromFraction(share));
   });
-  grip.addEventListener("dblclick", reset);
+  grip.addEventListener("dblclick", () => defaultValue !== undefined && change(defaultValue));
   grip.addEventListener("keydown", (event) => {
     const next = stepByKey(event, scale, value);
     if (next === null || isDisabled(grip)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (next !== value) change(next, true);
+    change(next);
   });
   updateRange();
   return {
@@ -144,61 +154,3 @@ export function stepByKey(event: KeyboardEvent, scale: SliderScale, value: numbe
       return null;
   }
 }
-
-interface SliderDragHandlers {
-  value(): number;
-  scale(): SliderScale;
-  begin(): void;
-  input(value: number): void;
-  end(before: number): void;
-}
-
-/** Drag the thumb, or jump to where the track is pressed. */
-function installSliderDrag(grip: HTMLElement, handlers: SliderDragHandlers): void {
-  grip.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || isDisabled(grip)) return;
-    const before = handlers.value();
-    const box = grip.querySelector(".p-track")!.getBoundingClientRect();
-    const width = Math.max(1, box.width);
-    const pressed = (event.clientX - box.left) / width;
-    const thumb = handlers.scale().toFraction(before);
-    let share = Math.abs(pressed - thumb) * width <= THUMB_RADIUS ? thumb : pressed;
-    let last = event.clientX;
-    grip.setPointerCapture(event.pointerId);
-    grip.focus({ preventScroll: true });
-    handlers.begin();
-    grip.toggleAttribute("data-held", true);
-    handlers.input(share === thumb ? before : handlers.scale().fromFraction(share));
-    const end = new AbortController();
-    const finish = (): void => {
-      end.abort();
-      grip.removeAttribute("data-held");
-      handlers.end(before);
-    };
-    const on = { signal: end.signal };
-    grip.addEventListener(
-      "pointermove",
-      (move) => {
-        if (move.clientX === last) return;
-        share += ((move.clientX - last) / width) * (move.shiftKey ? FINE_FACTOR : 1);
-        last = move.clientX;
-        handlers.input(handlers.scale().fromFraction(share));
-      },
-      on,
-    );
-    grip.addEventListener("lostpointercapture", finish, on);
-    grip.addEventListener(
-      "keydown",
-      (key) => {
-        if (key.key !== "Escape") return;
-        key.stopPropagation();
-        handlers.input(before);
-        grip.releasePointerCapture(event.pointerId);
-      },
-      on,
-    );
-  });
-}
-
-/** Hit radius of the thumb [px]. */
-const THUMB_RADIUS = 9;

@@ -10,10 +10,7 @@ export class SyncedValue<T> {
   private locks = 0;
   private timer = 0;
 
-  constructor(
-    first: T,
-    private readonly show: (value: T) => void,
-  ) {
+  constructor(first: T, private readonly show: (value: T) => void) {
     this.latest = first;
   }
 
@@ -21,6 +18,13 @@ export class SyncedValue<T> {
   receive(value: T): void {
     this.latest = value;
     if (this.locks === 0 && this.timer === 0) this.show(value);
+  }
+
+  /** Show a changed value, and defer those of the server until the change is answered. */
+  change(value: T, send: ((value: T) => ChangeResult) | undefined): void {
+    this.show(value);
+    this.lock();
+    this.release(send?.(value));
   }
 
   /** Start an edit: values of the server are deferred. */
@@ -32,10 +36,7 @@ export class SyncedValue<T> {
 
   /** End an edit: values of the server are shown again when the change was answered. */
   release(result: ChangeResult): void {
-    Promise.resolve(result).then(
-      () => this.unlock(SETTLE_TIME),
-      () => this.unlock(0),
-    );
+    Promise.resolve(result).then(() => this.unlock(SETTLE_TIME), () => this.unlock(0));
   }
 
   private unlock(after: number): void {
