@@ -19,10 +19,22 @@ ARGUMENT = re.compile(r"^[\w.*]+(?:, [\w.*]+)*(?: ?[\[(][^\])]*[\])])*(?: \[[^\]
 def reference(name: str) -> str:
     """Heading, signature, words and members of an exported name. Raises AttributeError where there is none."""
     value = getattr(cajole, name)
-    parts = [f"### {name} {{ #cajole.{name} }}", _signature(name, value), _words(value)]
+    parts = [f"### {name} {{ #cajole.{name} }}", _signature(name, value), _words(value), _shared_options(name, value)]
     if inspect.isclass(value):
         parts += [_member(name, member, raw) for member, raw in members(value)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _shared_options(name: str, value: Any) -> str:
+    """Table of the arguments that the command of the same name has as options, with the text of its --help."""
+    from cajole.cli.command_options import COMMANDS, find_shared_parameters
+
+    if name not in COMMANDS or not inspect.isfunction(value):
+        return ""
+    shared = find_shared_parameters(name, inspect.signature(value).parameters)
+    rows = [f"| `{argument}` | {text.replace('|', chr(92) + '|')} |" for argument, text in shared.items()]
+    head = [f"Arguments that `cajole {name}` has as options:", "", "| argument | effect |", "|---|---|"]
+    return "\n".join([*head, *rows]) if rows else ""
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:

@@ -5,12 +5,13 @@ This module imports no numerical package, so that `--help` and completion are fa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import MISSING, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cajole.cli.options import CommandOptions, argument, complete_files_and_scenes, option
+from cajole.cli.options import CommandOptions, argument, complete_files_and_scenes, get_parameters, option
 
 # options by the heading under which the help lists them
 _body_option = partial(option, panel="Body")
@@ -830,3 +831,15 @@ COMMAND_PANELS: dict[str, dict[str, type[CommandOptions]]] = {
     "The project": {"bench": BenchOptions},
 }
 COMMANDS = {name: options for commands in COMMAND_PANELS.values() for name, options in commands.items()}
+
+
+def find_shared_parameters(verb: str, arguments: Collection[str]) -> dict[str, str]:
+    """Help texts of the options that a command shares with the library function of its verb, by argument name.
+
+    The API reference shows them below the docstring of the function.
+    """
+    return {
+        name: info.help.replace("\\[", "[")
+        for name, (_, info) in get_parameters(COMMANDS[verb]).items()
+        if name in arguments and verb not in ("convert", "picture")
+    }
