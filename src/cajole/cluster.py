@@ -183,7 +183,7 @@ class DaskPool(ExecutorPool):
     def _submit_task(self, item: Any) -> Future[TaskResult]:
         import dask
 
-        # states of a large body are many megabytes, and are meant to travel
+        # states of a large body have many megabytes; suppress the warning
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return self._executor.submit(_run_pickled_task, self._remote_function, self._dumps(item))
 
@@ -193,7 +193,7 @@ class DaskPool(ExecutorPool):
 
 
 def is_dask_client(value: Any) -> bool:
-    """Whether `value` is a distributed.Client, without importing Dask where nobody else has."""
+    """True for a distributed.Client; does not import Dask."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(value, distributed.Client)
 
@@ -201,7 +201,7 @@ def is_dask_client(value: Any) -> bool:
 def _start_local_cluster(workers: int) -> contextlib.AbstractContextManager[Any]:
     import distributed
 
-    # its page on any free port, and for this machine alone
+    # the dashboard on any free port, reachable from this machine only
     page = "127.0.0.1:0"
     return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=page)
 
@@ -210,9 +210,9 @@ def _run_pickled_task(function: Callable[[Any], Any], item: bytes) -> TaskResult
     return run_remote_task(lambda blob: function(pickle.loads(blob)), item)
 
 
-# An item may lose this many workers; one more is the item's fault. Dask's own limit is the same.
+# deaths of workers after which the item fails, the same limit as Dask's
 MAX_WORKER_DEATHS = 3
-# Seconds that a process has to end by itself before it is killed.
+# [s] after which a process that does not end is killed
 JOIN_TIMEOUT = 5.0
 _WORKER_DIED = (
     "its process died {} times, the last with exit code {}. Too little memory, or a crash: try it alone with "
@@ -221,7 +221,7 @@ _WORKER_DIED = (
 
 
 class ProcessPool:
-    """At most `count` processes, each given the pickled `function` once; they end with `close`."""
+    """At most `count` processes, each with the unpickled `function`; `close` ends them."""
 
     def __init__(self, function: bytes, count: int):
         self.max_in_flight = ITEMS_PER_WORKER * count
@@ -261,7 +261,7 @@ class ProcessPool:
             idle.pop().send_item(index, self._items[index])
 
     def _collect_result(self, process: _WorkerProcess) -> dict[int, TaskResult]:
-        """What `process` found; if it died, its item goes back to the head of the queue."""
+        """The result of `process`; if it died, its item goes back to the head of the queue."""
         assert process.item_index is not None
         index, process.item_index = process.item_index, None
         answer = process.receive_result()
@@ -278,7 +278,7 @@ class ProcessPool:
 
 
 class _WorkerProcess:
-    """One worker; item: the number of the one it works on; signs: where its answer, or its end, is noticed."""
+    """A worker process. item_index: of its current item; wait_handles: ready when it has answered or ended."""
 
     def __init__(self, function: bytes):
         context = multiprocessing.get_context("spawn")
@@ -292,11 +292,11 @@ class _WorkerProcess:
 
     def send_item(self, index: int, item: bytes) -> None:
         self.item_index = index
-        with contextlib.suppress(OSError):  # it has just died, which `answer` will find
+        with contextlib.suppress(OSError):  # it has just died; `receive_result` reports it
             self._pipe.send_bytes(item)
 
     def receive_result(self) -> TaskResult | None:
-        """What it sent, None if it died instead."""
+        """The result that it sent; None if it died."""
         try:
             sent = self._pipe.recv_bytes() if self._pipe.poll() else None
         except (EOFError, OSError):
@@ -414,7 +414,7 @@ def _iterate_in_order(
 
 
 def _add_item_to_error(error: BaseException, index: int, item: Any) -> BaseException:
-    """`error` with the item in its text, as one of Cajole's."""
+    """`error` as a CajoleError whose text names the item."""
     place = f"item {index} ({' '.join(reprlib.repr(item).split())})"
     if not isinstance(error, CajoleError):
         return SolveError(f"{place}: {type(error).__name__}: {error}")
@@ -425,7 +425,7 @@ def _add_item_to_error(error: BaseException, index: int, item: Any) -> BaseExcep
 
 
 class _WorkerPool(Protocol):
-    """Who works: at most `ahead` items are given out from the one awaited on."""
+    """Workers; at most `max_in_flight` items are submitted, counted from the one awaited."""
 
     max_in_flight: int
 
@@ -437,12 +437,12 @@ class _WorkerPool(Protocol):
 
 
 def require_cluster(cluster: Cluster) -> None:
-    """Raise InputError for a cluster that is none, and MissingExtra if its package is not installed."""
+    """Raise InputError for a bad cluster, and MissingExtra if its package is not installed."""
     _select_pool(cluster, len, 1)
 
 
 def _select_pool(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Callable[[], _WorkerPool]:
-    """The workers that `cluster` names, started when called: a bad name is found before anything runs."""
+    """A function that starts the workers named by `cluster`; bad names raise InputError here, before any work."""
     if cluster is None:
         return functools.partial(_SerialPool, function)
     if isinstance(cluster, Executor):
@@ -473,7 +473,7 @@ def _count_cores() -> int:
 
 
 class _SerialPool:
-    """This process, one item after the other."""
+    """Runs the items in this process, one after the other."""
 
     max_in_flight = 1
 

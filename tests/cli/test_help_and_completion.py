@@ -105,7 +105,7 @@ def test_choices_are_those_of_the_package_agreement():
 
 @pytest.mark.parametrize("verb", ["simulate", "pose", "modes", "keyframe", "edit", "enrich", "steer", "reroute"])
 def test_shared_parameters_agreement(verb):
-    """Parameters that a command shares with its function are in the API table, with the same default where it has one."""
+    """Parameters of a command and its function are in the API table and have the same defaults, where both have one."""
     import inspect
 
     import cajole as cj

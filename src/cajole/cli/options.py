@@ -195,12 +195,12 @@ def complete_files_and_scenes(*kinds: str) -> Callable[[str], list[str]]:
     complete_scenes = _complete_from(lambda: list_scene_names(*kinds))
 
     def complete(incomplete: str) -> list[str]:
-        folder, _, start = incomplete.rpartition("/")
-        place = Path(incomplete[: len(folder) + 1] or ".")
+        folder, slash, start = incomplete.rpartition("/")
+        place = Path(folder + slash or ".")
         found = sorted(place.iterdir()) if place.is_dir() else []
         files = [path for path in found if path.name.startswith(start) and (start or not path.name.startswith("."))]
-        prefix = incomplete[: len(incomplete) - len(start)]
-        return [*complete_scenes(incomplete), *(f"{prefix}{path.name}{'/' * path.is_dir()}" for path in files)]
+        names = [f"{folder}{slash}{path.name}{'/' * path.is_dir()}" for path in files]
+        return [*complete_scenes(incomplete), *names]
 
     return complete
 

@@ -1,4 +1,4 @@
-"""The camera: where it stands so that everything fits, and where it puts a point in the picture."""
+"""The camera: its fit to the scene, and the projection of points."""
 
 from __future__ import annotations
 
@@ -11,27 +11,20 @@ from cajole.arrays import Array
 from cajole.checks import format_value, require_integer, require_real_number
 from cajole.errors import InputError
 
-# share of the half picture left free at each side
+# margin at each side, as a share of half the picture
 FRAME_MARGIN = 0.08
-# nearer than this share of the subject's radius nothing may stand, or perspective turns into distortion
-MIN_CAMERA_DISTANCE = 0.1
-# what an unforeseen leap brings beside or behind the camera is projected from here, so that numbers stay finite
-MIN_PROJECTION_DEPTH = 1e-2
-# above: one frame of 8K video squared; a picture beyond it is a mistake in the size
+# larger pictures than two frames of 8K video are mistakes in the size
 MAX_PIXELS = 64_000_000
 # [pixels] along a side
 MIN_SIDE_PIXELS = 8
-FOV_LIMITS = (2.0, 100.0)
-# from far below, the studio has no floor or wall to show
-ELEVATION_LIMITS = (-30.0, 90.0)
 
 
 @dataclass(frozen=True)
 class CameraView:
-    """A direction of sight without a place: azimuth and elevation of the camera as seen from the subject, and the
-    horizontal angle of view [degrees]; size: (width, height) in pixels.
+    """Direction and angle of view of a camera, without its position.
 
-    Raises InputError for angles that are not finite or out of range, and for sizes that are no picture.
+    azimuth, elevation: direction from the subject to the camera [degrees]; fov: horizontal angle of view [degrees];
+    size: (width, height) [pixels]. Raises InputError for angles that are not finite or out of range, and for bad sizes.
     """
 
     size: tuple[int, int]
@@ -42,12 +35,12 @@ class CameraView:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", check_size(self.size))
         object.__setattr__(self, "azimuth", _check_angle(self.azimuth, "azimuth", -3600.0, 3600.0))
-        object.__setattr__(self, "elevation", _check_angle(self.elevation, "elevation", *ELEVATION_LIMITS))
-        object.__setattr__(self, "fov", _check_angle(self.fov, "fov", *FOV_LIMITS))
+        object.__setattr__(self, "elevation", _check_angle(self.elevation, "elevation", -30.0, 90.0))
+        object.__setattr__(self, "fov", _check_angle(self.fov, "fov", 2.0, 100.0))
 
     @property
     def axes(self) -> Array:
-        """(3, 3) rows: the picture's right, the picture's up, and forward into it."""
+        """Unit vectors (3, 3), in rows: right, up and forward."""
         a, e = np.radians([self.azimuth, self.elevation])
         right = [-np.sin(a), np.cos(a), 0.0]
         up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
@@ -56,32 +49,32 @@ class CameraView:
 
     @property
     def half_fov_tangents(self) -> Array:
-        """(2,) the tangents of half the angle of view, across and up."""
+        """Tangents (2,) of half the horizontal and half the vertical angle of view."""
         across = np.tan(np.radians(self.fov) / 2)
         return np.array([across, across * self.size[1] / self.size[0]])
 
 
 @dataclass(frozen=True)
 class Camera:
-    """A view from a position (3,)."""
+    """A view and the position (3,) of the camera."""
 
     view: CameraView
     position: Array
 
     def project(self, points: Array) -> tuple[Array, Array]:
-        """(n, 2) pixels from the upper left corner, and (n,) depths along the line of sight, of points (n, 3)."""
+        """Pixels (n, 2) from the upper left corner, and depths (n,) along the view direction, of points (n, 3)."""
         local = (points - self.position) @ self.view.axes.T
-        depth = np.maximum(local[:, 2], MIN_PROJECTION_DEPTH)
+        depth = np.maximum(local[:, 2], 1e-2)  # stays finite for points beside and behind the camera
         relative = local[:, :2] / (depth[:, None] * self.view.half_fov_tangents)
         return (relative * [1, -1] + 1) / 2 * self.view.size, depth
 
 
 def fit_camera(view: CameraView, point_sets: Iterable[Array], *, radius: float) -> Camera:
-    """The nearest camera that keeps every point of every cloud (n, 3) inside the margins, and the cloud centred.
+    """The nearest camera that shows every point of every set (n, 3) inside the margins, centred.
 
     A point at (r, u, f) in the view's axes is inside when |r - r₀| ≤ tₓ (f - f₀), likewise for u: bounds linear in the
-    camera's place. With A = max(r - tₓ f) and B = min(r + tₓ f) the nearest is f₀ = (B - A) / 2 tₓ, or what
-    the other axis asks if that is farther back.
+    camera's position. With A = max(r - tₓ f) and B = min(r + tₓ f) the nearest is f₀ = (B - A) / 2 tₓ, or that of
+    the other axis if it is farther back. No point is nearer than 0.1 radius, which would distort the perspective.
     """
     tangents = view.half_fov_tangents * (1 - FRAME_MARGIN)
     low, high, near = np.full(2, -np.inf), np.full(2, np.inf), np.inf
@@ -91,12 +84,12 @@ def fit_camera(view: CameraView, point_sets: Iterable[Array], *, radius: float) 
         low = np.maximum(low, (local[:, :2] - slant).max(axis=0))
         high = np.minimum(high, (local[:, :2] + slant).min(axis=0))
         near = min(near, float(local[:, 2].min()))
-    back = min(float(((high - low) / (2 * tangents)).min()), near - MIN_CAMERA_DISTANCE * radius)
+    back = min(float(((high - low) / (2 * tangents)).min()), near - 0.1 * radius)
     return Camera(view, np.array([*(low + high) / 2, back]) @ view.axes)
 
 
 def check_size(size: tuple[int, int]) -> tuple[int, int]:
-    """(width, height) in pixels. Raises InputError for sizes that are no picture."""
+    """Check (width, height) [pixels]. Raises InputError for bad sizes."""
     try:
         width, height = size
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""The draft renderer: a rasteriser with area shadows and sky light, quick enough for loops and for looking.
+"""The draft renderer: a rasteriser with soft shadows of area lights and sky, fast enough for loops.
 
-Light comes from many small maps, each the depths seen from one point of a softbox or of the sky; a point on a surface
-asks them all what share of each light it sees, and a blur that stops at edges removes the steps between the maps.
+Every light is sampled by points, each with a shadow map. A surface point computes its visible share of each light from
+all maps, and an edge-stopping blur removes the steps between the samples.
 """
 
 from __future__ import annotations
@@ -20,31 +20,17 @@ from cajole.pictures.render_mesh import RenderMesh
 
 Float32Array = NDArray[np.float32]
 
-# samples along each side of a pixel, and from one sample whose share of each light is asked to the next
-SUPERSAMPLING = 2
-VISIBILITY_STEP = 4
-# texels along each side of a light's map, and how far a point is lifted off its surface to not shade itself
+# samples along each side of a pixel, and stride of the samples at which the visibility of lights is computed
+SUPERSAMPLING, VISIBILITY_STEP = 2, 4
+# texels along each side of a shadow map
 SHADOW_MAP_SIZE = 224
-SHADOW_BIAS = 0.018
-# points of the lights: a grid on each softbox, and directions of the sky above and of the lit ground below
-KEY_LIGHT_GRID, RIM_LIGHT_GRID = 5, 2
-SKY_SAMPLES, GROUND_SAMPLES = 20, 8
-SKY_DISTANCE = 12.0
-# widths [coarse samples at 960 pixels] of the blur's passes, and how far from the tangent plane it reaches
-VISIBILITY_BLUR_STEPS = (1, 2, 4)
-VISIBILITY_BLUR_DISTANCE = 0.04
-# blur of the mirror direction and reflectance at normal incidence: matt and wet
+# of matt and of wet surfaces: blur of the mirror direction, and reflectance at normal incidence
 SPECULAR_PARAMETERS = np.array([[0.55, 0.028], [0.06, 0.06]])
-# what the walls add to the sky's light and what the floor throws back, fitted by eye and mean to traced pictures
-SKY_WEIGHT, WALL_WEIGHT, GROUND_WEIGHT = 0.75, 0.25, 1.25
-MAX_RAY_LENGTH = 60.0
-# the tone curve as a table: beyond the brightest everything is white
-TONE_CURVE_MAX, TONE_CURVE_SAMPLES = 4.0, 4096
 
 
 @dataclass(frozen=True, eq=False)
 class VisibilityBuffer:
-    """Triangles as the camera sees them: what `kernels.rasterise` left, and what it was made from."""
+    """Visible triangle and inverse depth per sample, and the mesh with its vertices on the screen."""
 
     triangle_ids: NDArray[np.int32]
     inverse_depth: Float32Array
@@ -54,7 +40,7 @@ class VisibilityBuffer:
 
 
 def render_draft(environment: RenderEnvironment, meshes: Sequence[RenderMesh]) -> NDArray[np.uint8]:
-    """A picture (height, width, 3) of actors on a stage, both in units of the subject's radius."""
+    """Render meshes in the studio, both in units of the scene's radius: (height, width, 3)."""
     solid = merge_meshes([a for a in meshes if a.opacity >= 1])
     visibility_buffer = _rasterise_mesh(environment, solid)
     gbuffer, normals = _build_gbuffer(environment, visibility_buffer, 1)
@@ -71,21 +57,21 @@ def render_draft(environment: RenderEnvironment, meshes: Sequence[RenderMesh]) -
 def render_denoiser_guides(
     environment: RenderEnvironment, meshes: Sequence[RenderMesh]
 ) -> tuple[Float32Array, Float32Array]:
-    """Albedo and normal (height, width, 3) without noise, which a denoiser takes as its guide."""
+    """Noise-free albedo and normal (height, width, 3), the auxiliary inputs of a denoiser."""
     visibility_buffer = _rasterise_mesh(environment, merge_meshes(list(meshes)))
     gbuffer, normals = _build_gbuffer(environment, visibility_buffer, 1)
     return _average_samples(gbuffer[..., 1:4]), _average_samples(normals)
 
 
 def compute_coverage(environment: RenderEnvironment, meshes: Sequence[RenderMesh]) -> Float32Array:
-    """(height, width) the share of each pixel that actors cover."""
+    """Share of each pixel (height, width) that meshes cover."""
     return _average_samples(
         (_rasterise_mesh(environment, merge_meshes(list(meshes))).triangle_ids >= 0).astype(np.float32)[..., None]
     )[..., 0]
 
 
 def merge_meshes(meshes: Sequence[RenderMesh]) -> RenderMesh:
-    """All actors as one."""
+    """All meshes as one."""
     starts = np.cumsum([0, *(len(a.vertices) for a in meshes[:-1])])
     return RenderMesh(
         np.concatenate([a.vertices for a in meshes]),
@@ -108,7 +94,7 @@ def _rasterise_mesh(environment: RenderEnvironment, mesh: RenderMesh) -> Visibil
 def _build_gbuffer(
     environment: RenderEnvironment, visibility_buffer: VisibilityBuffer, step: int
 ) -> tuple[Float32Array, Float32Array]:
-    """Depth, linear colour and gloss (rows, columns, 5), and the unit normal towards the eye, at every sample."""
+    """Depth, linear colour and gloss (rows, columns, 5), and unit normal towards the camera, at every sample."""
     rows, columns = visibility_buffer.triangle_ids.shape
     gbuffer = np.zeros((rows // step, columns // step, 5), dtype=np.float32)
     sample_normals = np.zeros((rows // step, columns // step, 3), dtype=np.float32)
@@ -139,7 +125,7 @@ def _build_gbuffer(
 
 
 def _compute_camera_rays(environment: RenderEnvironment) -> Array:
-    """(4, 3) the ray of sample (0, 0), of depth one; its change per column and per row; the eye."""
+    """(4, 3): the ray of sample (0, 0) at depth one, its change per column and per row, and the camera position."""
     view = environment.camera.view
     right, up, forward = view.axes
     across, along = view.half_fov_tangents
@@ -158,7 +144,7 @@ def _pack_backdrop(environment: RenderEnvironment) -> Array:
             environment.drawn_floor_height,
             FLOOR_DEPTH,
             FILLET_RADIUS,
-            MAX_RAY_LENGTH,
+            60.0,  # longest ray
         ]
     )
 
@@ -170,7 +156,7 @@ def _compute_backdrop_colors(environment: RenderEnvironment) -> Array:
 def _compute_light_visibility(
     environment: RenderEnvironment, solid: RenderMesh, coarse_gbuffer: Float32Array, coarse_normals: Float32Array
 ) -> Float32Array:
-    """(height, width, 4) the shares of key, rim, sky and ground light that reach each coarse sample."""
+    """Visible shares (rows, columns, 4) of key, rim, sky and ground light at each coarse sample."""
     camera_rays = _compute_camera_rays(environment).astype(np.float32)
     rows, columns = coarse_gbuffer.shape[:2]
     i, j = np.mgrid[0:rows, 0:columns].astype(np.float32) * VISIBILITY_STEP
@@ -181,27 +167,27 @@ def _compute_light_visibility(
     light_frames = np.stack([_build_light_frame(position) for position in positions])
     shadow_maps = np.stack([_render_shadow_map(solid, frame) for frame in light_frames])
     visible_share, other = (np.empty((rows, columns, 4), dtype=np.float32) for _ in range(2))
-    # the set itself casts no shadow, so that its points need no lift, and shadows begin where feet touch the floor
-    normal_offset = np.where(coarse_gbuffer[..., 4] < 0, np.float32(0), np.float32(SHADOW_BIAS))
+    # an offset against self-shadowing; the backdrop casts no shadow and needs none, so that contact shadows stay
+    normal_offset = np.where(coarse_gbuffer[..., 4] < 0, np.float32(0), np.float32(0.018))
     kernels_shading.compute_light_visibility(
         points, coarse_normals, shadow_maps, light_frames, light_group, normal_offset, visible_share
     )
-    for step in VISIBILITY_BLUR_STEPS:
+    for step in (1, 2, 4):  # of coarse samples at 960 pixels
         kernels_shading.blur_visibility(
-            visible_share, points, coarse_normals, max(round(step * columns / 480), 1), VISIBILITY_BLUR_DISTANCE, other
+            visible_share, points, coarse_normals, max(round(step * columns / 480), 1), 0.04, other
         )
         visible_share, other = other, visible_share
     return visible_share
 
 
 def _sample_lights(environment: RenderEnvironment) -> tuple[Array, NDArray[np.int64]]:
-    """(k, 3) points that light comes from, and which light each belongs to: key, rim, sky, ground."""
+    """Points (k, 3) on the lights, and their light: 0 key, 1 rim, 2 sky, 3 ground."""
     key, rim = environment.lights
     sets = [
-        _sample_area_light(key, KEY_LIGHT_GRID),
-        _sample_area_light(rim, RIM_LIGHT_GRID),
-        _sample_hemisphere(SKY_SAMPLES),
-        _sample_hemisphere(GROUND_SAMPLES) * [1, 1, -1],
+        _sample_area_light(key, 5),
+        _sample_area_light(rim, 2),
+        _sample_hemisphere(20),
+        _sample_hemisphere(8) * [1, 1, -1],
     ]
     return np.concatenate(sets), np.repeat(np.arange(4), [len(s) for s in sets])
 
@@ -213,21 +199,21 @@ def _sample_area_light(light: AreaLight, grid: int) -> Array:
 
 
 def _sample_hemisphere(count: int) -> Array:
-    """Directions spread evenly over the upper half sphere, on a spiral by the golden angle."""
+    """Points (count, 3) on the upper half of a sphere of radius 12, on a golden-angle spiral."""
     z = (np.arange(count) + 0.5) / count
     turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
     radius = np.sqrt(1 - z**2)
-    return SKY_DISTANCE * np.column_stack([radius * np.cos(turn), radius * np.sin(turn), z])
+    return 12.0 * np.column_stack([radius * np.cos(turn), radius * np.sin(turn), z])
 
 
 def _build_light_frame(position: Array) -> Array:
-    """(5, 3) a light's frame towards the centre: position, right, up, forward, the half angle's tangent."""
+    """(5, 3): position, right, up and forward of a light that faces the centre, and the tangent of its half angle."""
     distance = np.linalg.norm(position)
     forward = -position / distance
     helper = np.array([0.0, 0.0, 1.0]) if abs(forward[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
     right = np.cross(forward, helper)
     right /= np.linalg.norm(right)
-    tangent = 1 / np.sqrt(distance**2 - 1)  # the cone around the unit sphere that holds all actors
+    tangent = 1 / np.sqrt(distance**2 - 1)  # the cone around the unit sphere that contains all meshes
     return np.stack([position, right, np.cross(right, forward), forward, [tangent, 0, 0]])
 
 
@@ -269,18 +255,19 @@ def _shade_samples(
 
 
 def _compute_radiances(environment: RenderEnvironment) -> Array:
-    """(4, 3) radiance of key, rim, sky and ground."""
+    """Radiance (4, 3) of key, rim, sky and ground."""
     key, rim = environment.lights
     floor, wall = _compute_backdrop_colors(environment)
     return np.stack(
-        [key.radiance, rim.radiance, SKY_WEIGHT * FILL_RADIANCE + WALL_WEIGHT * wall, GROUND_WEIGHT * floor]
+        # weights fitted to the mean of path-traced pictures, and by eye
+        [key.radiance, rim.radiance, 0.75 * FILL_RADIANCE + 0.25 * wall, 1.25 * floor]
     )
 
 
 def _blend_transparent_mesh(
     radiance: Float32Array, environment: RenderEnvironment, solid: VisibilityBuffer, ghost: RenderMesh
 ) -> None:
-    """Blend a ghost over the light where nothing solid stands before it; it casts no shadow."""
+    """Blend a transparent mesh over the radiance where no opaque mesh hides it; it casts no shadow."""
     visibility_buffer = _rasterise_mesh(environment, ghost)
     before = (visibility_buffer.triangle_ids >= 0) & (visibility_buffer.inverse_depth > solid.inverse_depth)
     gbuffer, normals = _build_gbuffer(environment, visibility_buffer, 1)
@@ -295,16 +282,17 @@ def _blend_transparent_mesh(
         coarse_gbuffer,
         coarse_normals,
     )
-    # a ray passes a closed surface twice, and each pass hides its share
+    # a ray passes a closed surface twice, each time with its opacity
     hidden = 1 - (1 - ghost.opacity) ** 2
     radiance[before] += np.float32(hidden) * (shaded[before] - radiance[before])
 
 
 def _tonemap_and_downsample(radiance: Float32Array) -> NDArray[np.uint8]:
-    """Toned samples, averaged: mixing after the tone curve keeps bright edges smooth."""
-    curve = tonemap(np.linspace(0.0, TONE_CURVE_MAX, TONE_CURVE_SAMPLES)).astype(np.float32)
+    """Average the samples after the tone curve, which keeps bright edges smooth."""
+    brightest = 4.0  # everything beyond is white
+    curve = tonemap(np.linspace(0.0, brightest, 4096)).astype(np.float32)
     pixels = np.empty((radiance.shape[0] // SUPERSAMPLING, radiance.shape[1] // SUPERSAMPLING, 3), dtype=np.uint8)
-    kernels_raster.tonemap_and_downsample(radiance, SUPERSAMPLING, curve, TONE_CURVE_MAX, pixels)
+    kernels_raster.tonemap_and_downsample(radiance, SUPERSAMPLING, curve, brightest, pixels)
     return pixels
 
 

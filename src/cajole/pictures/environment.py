@@ -1,6 +1,6 @@
-"""The studio set, in units of the subject's radius around its centre: a cyclorama, three lights, a tone curve.
+"""The virtual photo studio, in units of the scene's radius around its centre: cyclorama, lights, tone curve.
 
-Both renderers take the geometry and the lights from here, so that their pictures agree.
+Both renderers use this geometry and these lights, so that their pictures agree.
 """
 
 from __future__ import annotations
@@ -15,26 +15,14 @@ from cajole.animation.export_geometry import linear_to_srgb, srgb_to_linear
 from cajole.arrays import Array
 from cajole.pictures.camera import Camera
 
-# where the floor ends behind the subject, the radius of the fillet up to the wall, and the least extent of both
-FLOOR_DEPTH = 3.0
-FILLET_RADIUS = 2.6
-MIN_WALL_HEIGHT = 9.0
-MIN_HALF_WIDTH = 14.0
-FILLET_SEGMENTS = 32
-# the floor stays at least this far below a camera that looks up
-CAMERA_CLEARANCE = 0.3
-# a cloth that lies on the floor must win against it
-FLOOR_OFFSET = 1e-3
-
+# end of the floor behind the subject, radius of the fillet up to the wall, and the smallest half width of both
+FLOOR_DEPTH, FILLET_RADIUS, MIN_HALF_WIDTH = 3.0, 2.6, 14.0
 FILL_RADIANCE = 0.55 * np.array([0.93, 0.97, 1.0])
-EXPOSURE = 1.12
-# values up to here stay as they are, brighter ones bend towards white
-TONE_CURVE_SHOULDER = 0.75
 
 
 @dataclass(frozen=True)
 class AreaLight:
-    """A square softbox that faces the subject: centre (3,), unit axes (2, 3), half size, radiance (3,) linear RGB."""
+    """A square light that faces the subject: centre (3,), unit axes (2, 3), half size, radiance (3,) linear RGB."""
 
     centre: Array
     axes: Array
@@ -43,7 +31,7 @@ class AreaLight:
 
     @property
     def direction(self) -> Array:
-        """(3,) the unit vector from the box to the subject."""
+        """Unit vector (3,) from the light to the subject."""
         return -self.centre / np.linalg.norm(self.centre)
 
 
@@ -58,18 +46,18 @@ class RenderEnvironment:
 
     @property
     def back_direction(self) -> Array:
-        """(3,) the horizontal direction from the camera to the wall."""
+        """Horizontal unit vector (3,) from the camera to the wall."""
         azimuth = np.radians(self.camera.view.azimuth)
         return np.array([-np.cos(azimuth), -np.sin(azimuth), 0.0])
 
     @property
     def drawn_floor_height(self) -> float:
-        """The floor's height, a hair below what lies on it, and below a camera that looks up."""
-        return min(self.floor_height - FLOOR_OFFSET, float(self.camera.position[2]) - CAMERA_CLEARANCE)
+        """Height of the floor: 0.001 below objects that lie on it, and at least 0.3 below a camera that looks up."""
+        return min(self.floor_height - 1e-3, float(self.camera.position[2]) - 0.3)
 
     @cached_property
     def lights(self) -> tuple[AreaLight, AreaLight]:
-        """The key light, up at the camera's left, and the rim light, behind at its right."""
+        """The key light, above left of the camera, and the rim light, behind right of the subject."""
         key = _build_softbox(self.camera.view.azimuth - 55.0, 1.15, 4.0, 1.5, 7.5 * np.array([1.0, 0.95, 0.87]))
         rim = _build_softbox(self.camera.view.azimuth + 140.0, 1.0, 4.2, 1.0, 3.0 * np.array([0.9, 0.95, 1.0]))
         return key, rim
@@ -91,19 +79,17 @@ class RenderEnvironment:
         )
 
     def _compute_profile(self) -> tuple[Array, Array, Array, Array]:
-        """Distance back, height, normal and share of the wall's colour, from the camera's feet to the wall's top."""
-        angle = np.linspace(0, np.pi / 2, FILLET_SEGMENTS)
+        """Profile from the camera to the top of the wall: distance, height, normal, share of the wall colour."""
+        angle = np.linspace(0, np.pi / 2, 32)
         front = float(self.camera.position @ self.back_direction) * 1.6 - MIN_HALF_WIDTH
         distance = np.concatenate([[front], FLOOR_DEPTH + FILLET_RADIUS * np.sin(angle), [FLOOR_DEPTH + FILLET_RADIUS]])
-        height = np.concatenate(
-            [[0.0], FILLET_RADIUS * (1 - np.cos(angle)), [self._compute_extent(1, MIN_WALL_HEIGHT)]]
-        )
+        height = np.concatenate([[0.0], FILLET_RADIUS * (1 - np.cos(angle)), [self._compute_extent(1, 9.0)]])
         tilt = np.concatenate([[0.0], angle, [np.pi / 2]])
         normal = np.cos(tilt)[:, None] * [0, 0, 1.0] - np.sin(tilt)[:, None] * self.back_direction
         return distance, height, normal, tilt / (np.pi / 2)
 
     def _compute_extent(self, axis: int, minimum: float) -> float:
-        """How far the set must reach so that the camera sees no end of it."""
+        """Half width (axis 0) or height (axis 1) of the cyclorama that fills the view, at least `minimum`."""
         view = self.camera.view
         depth = FLOOR_DEPTH + FILLET_RADIUS - float(self.camera.position @ self.back_direction)
         tilt = 0.0 if axis == 0 else max(-np.radians(view.elevation), 0.0)
@@ -117,7 +103,7 @@ class RenderEnvironment:
 
 
 def _build_softbox(azimuth: float, slope: float, distance: float, half_size: float, radiance: Array) -> AreaLight:
-    """A box at an azimuth [degrees] whose height over its horizontal distance is `height`."""
+    """A square light at an azimuth [degrees]; slope: its height over its horizontal distance."""
     a = np.radians(azimuth)
     outward = np.array([np.cos(a), np.sin(a), slope]) / np.hypot(1.0, slope)
     across = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -125,14 +111,15 @@ def _build_softbox(azimuth: float, slope: float, distance: float, half_size: flo
 
 
 def mix_colors(first: Array, second: Array, weight: Array) -> Array:
-    """(n, 3) linear colours between two sRGB ones, mixed as light mixes."""
+    """Linear colours (n, 3) between two sRGB colours, interpolated in linear space."""
     one, two = srgb_to_linear(first), srgb_to_linear(second)
     return one + (two - one) * weight[:, None]
 
 
 def tonemap(linear: Array) -> Array:
-    """sRGB values in 0..1 of linear light: exposed, bent towards white above the shoulder, and encoded."""
-    exposed = EXPOSURE * np.maximum(linear, 0.0)
-    room = 1 - TONE_CURVE_SHOULDER
-    bent = 1 - room * np.exp(-np.maximum(exposed - TONE_CURVE_SHOULDER, 0.0) / room)
-    return linear_to_srgb(np.where(exposed < TONE_CURVE_SHOULDER, exposed, bent))
+    """Map linear light to sRGB in 0..1: exposure, tone curve with a shoulder towards white, encoding."""
+    shoulder = 0.75
+    exposed = 1.12 * np.maximum(linear, 0.0)
+    room = 1 - shoulder
+    compressed = 1 - room * np.exp(-np.maximum(exposed - shoulder, 0.0) / room)
+    return linear_to_srgb(np.where(exposed < shoulder, exposed, compressed))

@@ -1,4 +1,4 @@
-"""Pictures and loops as files: stills by Pillow, moving pictures by Pillow or FFmpeg."""
+"""Image and video files: stills and animated images by Pillow, videos by FFmpeg."""
 
 from __future__ import annotations
 
@@ -20,19 +20,10 @@ FFMPEG = OptionalPackage(("imageio_ffmpeg",), "imageio-ffmpeg", "viz", "writing 
 STILL_SUFFIXES = (".png", ".jpg", ".jpeg")
 LOOP_SUFFIXES = (".webp", ".gif", ".mp4")
 ENCODER_QUALITY = {".webp": 82, ".jpg": 92, ".jpeg": 92}
-GIF_COLORS = 128
-# players slow down what asks for shorter frames
-MIN_GIF_FRAME_MS = 20
-# longer, and the formats' counters overflow
-MAX_FRAME_MS = 10_000
-# a browser stops a very short video before it has begun; the loop is repeated until it lasts this long [s],
-# but not so often that a high rate would make it large
-MIN_VIDEO_SECONDS = 3.0
-MAX_VIDEO_REPEATS = 4
 
 
 def require_image_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix in lower case. Raises InputError when no picture or loop can be written under it."""
+    """The suffix in lower case. Raises InputError for suffixes of no picture or loop."""
     suffix = as_path(path).suffix.lower()
     if suffix not in STILL_SUFFIXES + LOOP_SUFFIXES:
         raise InputError(
@@ -48,7 +39,7 @@ def require_image_writer(path: str | os.PathLike[str]) -> None:
 
 
 def write_still(path: str | os.PathLike[str], pixels: Pixels) -> None:
-    """Write (height, width, 3) as .png or .jpg; the file is whole or absent. Raises FileError, MissingExtra."""
+    """Write (height, width, 3) as .png or .jpg, atomically. Raises FileError, MissingExtra."""
     suffix = require_image_suffix(path)
     options: dict[str, Any] = {"quality": ENCODER_QUALITY[suffix]} if suffix in ENCODER_QUALITY else {"optimize": True}
     image = _import_pillow().fromarray(pixels)
@@ -56,10 +47,10 @@ def write_still(path: str | os.PathLike[str], pixels: Pixels) -> None:
 
 
 def write_loop(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None:
-    """Write (k, height, width, 3) as .webp, .gif or .mp4 that repeats; the file is whole or absent.
+    """Write (k, height, width, 3) as a repeating .webp, .gif or .mp4, atomically.
 
     A frame of a .webp or .gif is shown for 10 s at most, of a .gif for 20 ms at least; an .mp4 has even sides, so that
-    an odd last row or column is left out. Raises FileError, MissingExtra; InputError for the suffix of a still.
+    an odd last row or column is dropped. Raises FileError, MissingExtra; InputError for the suffix of a still.
     """
     suffix = require_image_suffix(path)
     if suffix not in LOOP_SUFFIXES:
@@ -74,13 +65,13 @@ def write_loop(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None
 
 def _write_animated_image(path: str | os.PathLike[str], frames: Pixels, fps: float, suffix: str) -> None:
     images = [_import_pillow().fromarray(frame) for frame in frames]
-    duration = min(max(round(1000 / fps), 1), MAX_FRAME_MS)
+    duration = min(max(round(1000 / fps), 1), 10_000)  # [ms]; the counters of the formats overflow above
     options: dict[str, Any] = {"quality": ENCODER_QUALITY.get(suffix), "method": 4}
     if suffix == ".gif":
-        # one palette for all frames, or colours flicker
-        palette = _import_pillow().fromarray(np.concatenate(frames[:: max(len(frames) // 8, 1)])).quantize(GIF_COLORS)
+        # one palette for all frames: separate ones flicker
+        palette = _import_pillow().fromarray(np.concatenate(frames[:: max(len(frames) // 8, 1)])).quantize(128)
         images = [image.quantize(palette=palette) for image in images]
-        options, duration = {"optimize": False}, max(duration, MIN_GIF_FRAME_MS)
+        options, duration = {"optimize": False}, max(duration, 20)  # players slow down shorter frames
     _save_image(path, images[0], save_all=True, append_images=images[1:], duration=duration, loop=0, **options)
 
 
@@ -97,9 +88,10 @@ def _save_image(path: str | os.PathLike[str], image: Any, **options: Any) -> Non
 def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None:
     # the codec halves colour in both directions, so that sides must be even
     even = frames[:, : frames.shape[1] // 2 * 2, : frames.shape[2] // 2 * 2]
-    repeats = min(max(int(np.ceil(MIN_VIDEO_SECONDS * fps / len(frames))), 1), MAX_VIDEO_REPEATS)
+    # browsers stop very short videos early: repeat the loop until it lasts 3 s, at most four times
+    repeats = min(max(int(np.ceil(3.0 * fps / len(frames))), 1), 4)
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{even.shape[2]}x{even.shape[1]}", "-r", f"{fps:.6f}"]
-    # rate factor 20 is where differences stop being seen; yuv420p is what every browser plays
+    # rate factor 20 shows no artefacts; every browser plays yuv420p
     wanted = ["-c:v", "libx264", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
     with replace_atomically(path) as temporary:
         command = [_find_ffmpeg(), "-y", "-v", "error", *given, "-i", "-", *wanted, str(temporary)]
@@ -110,7 +102,7 @@ def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> No
 
 
 def resize_image(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """A picture (height, width, 3) in another size (width, height) [pixels]. Raises MissingExtra without Pillow."""
+    """Resize a picture (height, width, 3) to (width, height) [pixels]. Raises MissingExtra without Pillow."""
     image = _import_pillow()
     return np.asarray(image.fromarray(pixels).resize(size, image.Resampling.LANCZOS))
 

@@ -1,8 +1,7 @@
-"""Compiled loops of the draft renderer: triangles to samples, the studio behind them, and samples to pixels.
+"""Compiled loops of the draft renderer: rasterisation, the studio backdrop, and samples to pixels.
 
-A "sheet" is what one raster of triangles leaves behind: (rows, columns) of the winning triangle (-1: none) and of the
-inverse depth at the sample's centre. The studio's geometry comes as `room`, 9 numbers: the camera's position (3), the
-back direction (2, horizontal), the ground, where the floor ends, the fillet's radius, and how far a ray goes at most.
+A raster is two arrays (rows, columns): `triangle_ids` of the visible triangles (-1: none), and `inverse_depth` at the
+centres of the samples.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from cajole.arrays import Array, IndexArray
 from cajole.jit import njit
 
-# samples on an edge belong to both of its triangles, or rounding would leave some to neither
+# samples on an edge belong to both triangles, so that rounding leaves no holes
 _EDGE_TOLERANCE = 1e-9
-# no flag here that would let NaN or infinity pass unnoticed
+# without the flags that assume that there is neither NaN nor infinity
 _FASTMATH_FLAGS = {"contract", "reassoc", "nsz", "arcp"}
 njit_kernel = njit(cache=True, error_model="numpy", fastmath=_FASTMATH_FLAGS)
 njit_inline = njit(cache=True, error_model="numpy", fastmath=_FASTMATH_FLAGS, inline="always")
@@ -23,7 +22,7 @@ njit_inline = njit(cache=True, error_model="numpy", fastmath=_FASTMATH_FLAGS, in
 
 @njit_inline
 def _compute_double_area(a: int, b: int, c: int, xy: Array) -> float:
-    """Twice a triangle's signed area on the sheet."""
+    """Twice the signed area of a triangle on the screen."""
     return (xy[b, 0] - xy[a, 0]) * (xy[c, 1] - xy[a, 1]) - (xy[b, 1] - xy[a, 1]) * (xy[c, 0] - xy[a, 0])
 
 
@@ -35,7 +34,7 @@ def rasterise(
     triangle_ids: NDArray[np.int32],
     inverse_depth: NDArray[np.float32],
 ) -> None:
-    """Draw triangles into a sheet; xy: (n, 2) in samples; inverse: (n,) inverse depths, linear on the sheet."""
+    """Rasterise triangles; xy: (n, 2) in samples; vertex_inverse_depth: (n,), linear on the screen."""
     rows, columns = triangle_ids.shape
     for t in range(triangles.shape[0]):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -66,7 +65,7 @@ def rasterise(
 def _compute_perspective_weights(
     x: float, y: float, a: int, b: int, c: int, xy: Array, vertex_inverse_depth: Array
 ) -> tuple[float, float, float]:
-    """Perspective-correct weights of a triangle's corners at a place on the sheet."""
+    """Perspective-correct barycentric weights at a point of the screen."""
     ax, ay, bx, by, cx, cy = xy[a, 0] - x, xy[a, 1] - y, xy[b, 0] - x, xy[b, 1] - y, xy[c, 0] - x, xy[c, 1] - y
     u = (bx * cy - by * cx) * vertex_inverse_depth[a]
     v = (cx * ay - cy * ax) * vertex_inverse_depth[b]
@@ -88,10 +87,11 @@ def interpolate_attributes(
     sample_normals: NDArray[np.float32],
     camera_rays: Array,
 ) -> None:
-    """Interpolate `values` (n, k) and `normals` (n, 3) at every `step`-th sample of a sheet.
+    """Interpolate vertex_attributes (n, k) and vertex_normals (n, 3) at every `step`-th sample of a raster.
 
-    found: (rows / step, columns / step, k) and facing: (…, 3), unit normals turned to the eye; ray: (4, 3) of the
-    sample at (0, 0) and its change per column and per row, and the eye's position. Samples without triangle stay.
+    gbuffer: (rows / step, columns / step, k) and sample_normals: (…, 3), unit normals towards the camera, are written;
+    samples without a triangle keep their values. camera_rays: (4, 3) the ray of sample (0, 0), its change per column
+    and per row, and the camera position.
     """
     for i in range(gbuffer.shape[0]):
         for j in range(gbuffer.shape[1]):
@@ -104,9 +104,7 @@ def interpolate_attributes(
                 gbuffer[i, j, k] = (
                     u * vertex_attributes[a, k] + v * vertex_attributes[b, k] + w * vertex_attributes[c, k]
                 )
-            front = (
-                _compute_double_area(a, b, c, xy) < 0.0
-            )  # rows run downward, so that what turns left in space turns right here
+            front = _compute_double_area(a, b, c, xy) < 0.0  # rows run downward, which reverses the orientation
             length, toward, sight = 0.0, 0.0, 0.0
             for k in range(3):
                 n = u * vertex_normals[a, k] + v * vertex_normals[b, k] + w * vertex_normals[c, k]
@@ -114,7 +112,7 @@ def interpolate_attributes(
                 sample_normals[i, j, k] = n if front else -n
                 toward += sample_normals[i, j, k] * d
                 sight += d * d
-            # at a silhouette the mixed normal may point away from the eye; it is bent back to the horizon
+            # near a silhouette the interpolated normal may point away from the camera: rotate it to the horizon
             bend = max(toward, 0.0) / sight
             for k in range(3):
                 sample_normals[i, j, k] -= bend * (
@@ -136,9 +134,10 @@ def fill_backdrop(
     gbuffer: NDArray[np.float32],
     sample_normals: NDArray[np.float32],
 ) -> None:
-    """Fill the samples that no triangle covers with the cyclorama: depth, colour, gloss -1 (no mirror at all), normal.
+    """Fill samples without a triangle with the cyclorama: depth, colour, gloss -1 (no reflection), normal.
 
-    colors: (2, 3) linear, floor and wall; found: (rows, columns, 5) depth, colour, gloss.
+    parameters: camera position (3), horizontal back direction (2), floor height, end of the floor, radius of the
+    fillet, longest ray. colors: (2, 3) linear, floor and wall; gbuffer: (rows, columns, 5) depth, colour, gloss.
     """
     bx, by, ground, end, radius, far = (
         parameters[3],
@@ -198,7 +197,7 @@ def tonemap_and_downsample(
     max_radiance: float,
     out: NDArray[np.uint8],
 ) -> None:
-    """Average fine x fine samples after the tone curve, a table over light from 0 to `top`, to 8 bits."""
+    """Average factor x factor samples after the tone curve, a table over 0..max_radiance, to 8 bits."""
     last = tone_curve.shape[0] - 1
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):

@@ -1,4 +1,4 @@
-"""Compiled loops of the draft renderer: what light reaches a point, and what leaves it towards the eye."""
+"""Compiled loops of the draft renderer: visibility of lights, and shading of samples."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from cajole.arrays import Array, IndexArray
 from cajole.pictures.kernels_raster import njit_inline, njit_kernel
 
-# the least share of a pixel's neighbours' weight below which the blur keeps the pixel as it is
+# below this sum of weights the blur keeps the sample
 _MIN_BLUR_WEIGHT = 1e-6
-# the floor and the wall throw less light at each other than the floor at what stands in the middle
+# floor and wall light each other less than the floor lights the subject
 _BACKDROP_BOUNCE = 0.5
-# what stands on the floor shades the floor it stands on: the share of bounced light there, and where it is whole
+# the subject shades the floor below it: share of bounced light at the floor, and height of the full share
 _FLOOR_CONTACT_BOUNCE = 0.3
 _FULL_BOUNCE_HEIGHT = 0.4
-# samples whose depths differ by more than this share are strangers: light is not carried over
+# relative difference of depth at which samples belong to different surfaces
 _DEPTH_TOLERANCE = 0.03
-# the weight of a surface that faces elsewhere, and the sum of weights that is enough to not look further
+# weight of surfaces with other normals, and the sum of weights below which the search widens
 _MIN_NORMAL_WEIGHT = 1e-3
 _MIN_TOTAL_WEIGHT = 0.15
 
@@ -32,12 +32,11 @@ def compute_light_visibility(
     normal_offset: NDArray[np.float32],
     visible_share: NDArray[np.float32],
 ) -> None:
-    """The share of each group of lights that a point sees, weighted by the cosine at the surface.
+    """Visible share of each group of lights at each point, weighted by the cosine at the surface.
 
-    points, facing: (rows, columns, 3); maps: (lights, side, side) inverse depths as drawn from each light; frames:
-    (lights, 5, 3) position, right, up, forward, and (tangent of the half angle, -, -); group: (lights,); lift: how far
-    each point is raised off its surface, or it would shade itself;
-    seen: (rows, columns, groups).
+    points, normals: (rows, columns, 3); shadow_maps: (lights, side, side) inverse depths; light_frames: (lights, 5, 3)
+    position, right, up, forward, and (tangent of the half angle, -, -); light_group: (lights,); normal_offset: (rows,
+    columns), an offset along the normal against self-shadowing; visible_share: (rows, columns, groups), written.
     """
     side = shadow_maps.shape[1]
     total = np.zeros(visible_share.shape[2])
@@ -75,7 +74,7 @@ def compute_light_visibility(
 
 @njit_inline
 def _sample_shadow_map(shadow_map: NDArray[np.float32], x: float, y: float, inverse_depth: float) -> float:
-    """How much of the four texels around (x, y) lies behind the point, mixed bilinearly."""
+    """Bilinear share of the four texels around (x, y) that do not occlude the point."""
     side = shadow_map.shape[0]
     if x < 0.0 or y < 0.0 or x >= side - 1 or y >= side - 1:
         return 1.0
@@ -104,7 +103,7 @@ def blur_visibility(
 ) -> None:
     """One pass of an à-trous blur (5 x 5 taps, `step` pixels apart) that stops at edges of depth and direction.
 
-    reach: the distance off the tangent plane at which a neighbour counts no more.
+    max_plane_distance: distance from the tangent plane beyond which a neighbour has no weight.
     """
     rows, columns, groups = visible_share.shape
     taps = np.array([0.0625, 0.25, 0.375, 0.25, 0.0625])
@@ -138,7 +137,7 @@ def blur_visibility(
 def _compute_similarity(
     points: NDArray[np.float32], normals: NDArray[np.float32], i: int, j: int, y: int, x: int, max_plane_distance: float
 ) -> float:
-    """How far two samples belong to one smooth surface, 0 to 1."""
+    """Similarity of two samples, 0 to 1: 1 on one smooth surface."""
     off, same = 0.0, 0.0
     for k in range(3):
         off += (points[y, x, k] - points[i, j, k]) * normals[i, j, k]
@@ -160,7 +159,7 @@ def _compute_form_factor(p: Array, n: Array, area_light: Array) -> float:
     area = 4.0 * area_light[4, 0] * area_light[4, 0]
     distance = np.sqrt(square)
     cosine /= distance
-    # a light of angular radius s sinks below the horizon gradually
+    # a light of angular radius s sets gradually
     s = np.sqrt(area / np.pi / (square + area / np.pi))
     if out <= 0.0 or cosine <= -s:
         return 0.0
@@ -171,7 +170,7 @@ def _compute_form_factor(p: Array, n: Array, area_light: Array) -> float:
 
 @njit_inline
 def _compute_reflected_share(p: Array, r: Array, area_light: Array, blur: float) -> float:
-    """How much of a square light a blurred mirror ray from p along r sees."""
+    """Share of a square light that a blurred mirror ray from p along r hits."""
     ahead, down = 0.0, 0.0
     for k in range(3):
         ahead += (area_light[0, k] - p[k]) * area_light[3, k]
@@ -192,7 +191,7 @@ def _compute_reflected_share(p: Array, r: Array, area_light: Array, blur: float)
 
 @njit_inline
 def _compute_edge_falloff(x: float, half: float, width: float) -> float:
-    """1 well inside `half`, 0 well outside, smooth over twice `width`."""
+    """Smooth step from 1 at half - width to 0 at half + width."""
     s = min(max((half + width - x) / (2.0 * width), 0.0), 1.0)
     return s * s * (3.0 - 2.0 * s)
 
@@ -212,12 +211,12 @@ def shade_samples(
     floor: float,
     out: NDArray[np.float32],
 ) -> None:
-    """Light leaving every sample towards the eye, linear RGB.
+    """Radiance of every sample towards the camera, linear RGB.
 
-    found: (rows, columns, 5) depth, colour, gloss; seen: (rows / step, columns / step, 4) shares of key, rim, sky and
-    ground light; near: (same, 5) and turned: (same, 3) what was found there; boxes: (2, 5, 3) the lights;
-    glow: (4, 3) radiances of key, rim, sky and ground; look: (2, 2) blur and reflectance of matt and of wet surfaces;
-    floor: its height.
+    gbuffer: (rows, columns, 5) depth, colour, gloss; visible_share: (rows / step, columns / step, 4) of key, rim, sky
+    and ground light; coarse_gbuffer, coarse_normals: every `step`-th sample; area_lights: (2, 5, 3) centre, axes,
+    direction, (half size, -, -); radiances: (4, 3) of key, rim, sky and ground; specular: (2, 2) blur and reflectance
+    of matt and of wet surfaces; floor: its height.
     """
     p, n, r, share = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(4)
     for i in range(gbuffer.shape[0]):
@@ -276,7 +275,7 @@ def _add_specular(
     specular: Array,
     out: NDArray[np.float32],
 ) -> None:
-    """Add what a surface mirrors; r: the ray, turned into the mirrored one; toward: its cosine at the surface."""
+    """Add the specular reflection; r: the ray, replaced by the mirrored one; cosine: of the ray at the surface."""
     length = np.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
     for k in range(3):
         r[k] = r[k] / length - 2.0 * cosine * n[k]
@@ -306,9 +305,9 @@ def _upsample_visibility(
     n: Array,
     out: Array,
 ) -> None:
-    """What the coarse samples around (y, x) see, mixed by nearness on the sheet and, above all, by kinship of surface.
+    """Visible shares at (y, x), interpolated from coarse samples by distance and by similarity of depth and normal.
 
-    Where the four nearest are all strangers, as floor is to the foot on it, twelve more are asked.
+    If the four nearest samples belong to other surfaces, twelve more are used.
     """
     rows, columns, groups = visible_share.shape
     i, j = int(np.floor(y)), int(np.floor(x))

@@ -1,7 +1,7 @@
 """The path tracer: Mitsuba 3 in its scalar variant, with Open Image Denoise.
 
-The denoiser's guides, albedo and normal, come from the draft renderer's raster, where they cost nothing and have no
-noise; asking the tracer for them makes the picture four times as dear.
+Albedo and normal for the denoiser come from the draft renderer, without noise; from the path tracer they would make a
+picture four times slower.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from cajole.pictures.environment import FILL_RADIANCE, AreaLight, RenderEnvironm
 from cajole.pictures.render_mesh import RenderMesh
 
 MITSUBA = OptionalPackage(("mitsuba", "mitsuba_oidn"), "mitsuba and mitsuba-oidn", "viz", "a path-traced picture")
-MITSUBA_VARIANT = "scalar_rgb"  # the LLVM variants abort the process where the system's LLVM is of another version
-MAX_PATH_DEPTH = 4
 ROUGHNESS, GLOSSY_ROUGHNESS, SPECULAR = 0.45, 0.15, 0.35
 
 
 def render_mitsuba(
     environment: RenderEnvironment, meshes: Sequence[RenderMesh], *, samples: int, seed: int
 ) -> NDArray[np.uint8]:
-    """A picture (height, width, 3) of actors on a stage, both in units of the subject's radius.
+    """Render meshes in the studio, both in units of the scene's radius: (height, width, 3).
 
-    The same seed gives the same picture. Raises MissingExtra when Mitsuba or its denoiser is absent.
+    The same seed gives the same picture. Raises MissingExtra without Mitsuba or its denoiser.
     """
     with _activate_mitsuba() as mi:
         scene = mi.load_dict(_build_scene_dict(mi, environment, meshes, samples))
@@ -41,12 +39,12 @@ def render_mitsuba(
 
 @contextlib.contextmanager
 def _activate_mitsuba() -> Iterator[Any]:
-    """Mitsuba in our variant and silent; its variant and its log level are put back afterwards."""
+    """Mitsuba with the scalar variant and without log messages; both settings are restored afterwards."""
     MITSUBA.require()
     import mitsuba as mi
 
     before = mi.variant()
-    mi.set_variant(MITSUBA_VARIANT)
+    mi.set_variant("scalar_rgb")  # the LLVM variants abort the process if the system has another LLVM version
     level = mi.log_level()
     mi.set_log_level(mi.LogLevel.Error)
     try:
@@ -79,7 +77,7 @@ def _build_scene_dict(
     }
     return {
         "type": "scene",
-        "integrator": {"type": "path", "max_depth": MAX_PATH_DEPTH, "hide_emitters": True},
+        "integrator": {"type": "path", "max_depth": 4, "hide_emitters": True},
         "sensor": _build_sensor(mi, environment, samples),
         "room": _build_mesh(mi, vertices, triangles, normals, colors, np.zeros(len(vertices)), matt),
         **{f"light{i}": _build_light(mi, light) for i, light in enumerate(environment.lights)},
@@ -91,7 +89,7 @@ def _build_scene_dict(
 def _build_sensor(mi: Any, environment: RenderEnvironment, samples: int) -> dict[str, Any]:
     view, position = environment.camera.view, environment.camera.position
     _, up, forward = view.axes
-    # a gaussian filter would correlate neighbouring pixels, and correlated noise the denoiser takes for detail
+    # a Gaussian filter correlates the noise of neighbouring pixels, which the denoiser takes for detail
     film = {
         "type": "hdrfilm",
         "width": view.size[0],

@@ -1,4 +1,4 @@
-"""`picture` and `strip`: from a subject to pixels and files."""
+"""`picture` and `strip`: render subjects to pixels and files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from cajole.pictures.image_files import (
     write_loop,
     write_still,
 )
-from cajole.pictures.props import Prop, build_prop_renderables
 from cajole.pictures.render_scene import RenderScene, build_environment, build_render_scene
 from cajole.pictures.renderable import (
     ROLE_COLORS,
+    Prop,
     Renderable,
     RenderSource,
+    build_prop_renderables,
     build_renderable,
     build_state_renderable,
     find_most_deformed_frame,
@@ -41,12 +42,8 @@ from cajole.pictures.renderable import (
 )
 from cajole.progress import ProgressCallback, report_progress
 
-# of a loop when nothing is said: two seconds at 24 frames/s
-MAX_DEFAULT_LOOP_FRAMES = 48
 
-
-def choose_still_frame(source: RenderSource, renderable: Renderable, frame: int | None) -> int:
-    """The frame that a still shows: the one asked for, or the most telling one of `thing`."""
+def _choose_still_frame(source: RenderSource, renderable: Renderable, frame: int | None) -> int:
     if frame is None:
         return find_most_deformed_frame(source) if renderable.frames > 1 else 0
     return _check_frame(frame, renderable.frames)
@@ -55,7 +52,7 @@ def choose_still_frame(source: RenderSource, renderable: Renderable, frame: int 
 def choose_loop_frames(
     renderable: Renderable, frame: int | None, frames: int | Iterable[int] | None, suffix: str | None
 ) -> list[int]:
-    """The frames of a loop: as asked, or all, but at most LOOP_FRAMES. Raises InputError where a still is meant."""
+    """Frames of a loop: the given ones, or all, at most 48. Raises InputError for options of a still."""
     if frame is not None:
         raise InputError(
             f"frame={frame} asks for a still, but frames or the path's suffix for a loop; give one of them"
@@ -66,13 +63,11 @@ def choose_loop_frames(
         )
     if renderable.frames < 2:
         raise InputError("a loop needs an Animation of at least two frames; for a still choose .png or .jpg")
-    return resolve_frames(
-        min(MAX_DEFAULT_LOOP_FRAMES, renderable.frames) if frames is None else frames, renderable.frames
-    )
+    return resolve_frames(min(48, renderable.frames) if frames is None else frames, renderable.frames)
 
 
 def resolve_frames(frames: int | Iterable[int], frame_count: int, name: str = "frames") -> list[int]:
-    """A list of frames, or so many of the available ones, evenly spaced. Raises InputError for what is none."""
+    """A list of frames, or a number of evenly spaced ones. Raises InputError for frames out of range."""
     if isinstance(frames, int | np.integer | float | str | bytes):
         number = require_integer(frames, name, maximum=frame_count)  # type: ignore[arg-type]
         return [int(k) for k in np.linspace(0, frame_count - 1, number).round()]
@@ -94,7 +89,7 @@ def _check_frame(frame: int, frame_count: int) -> int:
 
 
 def compute_loop_fps(renderable: Renderable, frames: list[int]) -> float:
-    """Frames per second at which chosen frames show the motion at its own speed."""
+    """Frame rate [1/s] at which the chosen frames show the motion at its own speed."""
     steps = frames[-1] - frames[0]
     return renderable.fps * (len(frames) - 1) / steps if steps > 0 else renderable.fps
 
@@ -102,7 +97,7 @@ def compute_loop_fps(renderable: Renderable, frames: list[int]) -> float:
 Pixels = NDArray[np.uint8]
 
 RENDERERS = ("auto", "mitsuba", "draft")
-# what a scene's `camera` may say, and what holds where neither it nor the caller does
+# the options that a scene's `camera` may contain, and their defaults
 DEFAULT_CAMERA: dict[str, Any] = {
     "size": (960, 640),
     "azimuth": -62.0,
@@ -113,15 +108,6 @@ DEFAULT_CAMERA: dict[str, Any] = {
     "floor_height": None,
 }
 OPPOSITE_ROLE = {"input": "output", "output": "input", None: None}
-# of one ghost, and of the faintest of many
-GHOST_OPACITY, MIN_GHOST_OPACITY = 0.28, 0.12
-MAX_SAMPLES = 65_536
-# a drafted frame holds some 250 bytes per pixel, so more threads than this are paid in memory
-MAX_THREADS = 4
-# the camera turns when one side is so many times the other
-BROADSIDE_ASPECT_RATIO = 1.2
-STRIP_TILE_SIZE = (320, 320)
-STRIP_GAP = 4
 
 
 def picture(
@@ -154,31 +140,30 @@ def picture(
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> Pixels:
-    """Picture a subject in a small studio: (height, width, 3) 8-bit sRGB, or (k, height, width, 3) for a loop.
+    """Render a subject in a virtual studio: (height, width, 3) 8-bit sRGB, or (k, height, width, 3) for a loop.
 
     subject: MeshTri, MeshTet (its surface), Skin, Animation, or anything with an `.animation`, `.skin` or `.mesh`, such
     as a shot, a scene or a body; and perhaps a `.camera` mapping of the options size to floor_height below.
-    path: .png .jpg for a still; .webp .gif .mp4 for a loop. Written whole or not at all.
-    frame: of an animation's still; the one farthest from the rest shape when None. frames: of a loop, a list, or how
-    many; when None and the path is a loop's, all, but at most 48. A loop plays at the animation's own speed.
-    positions: (n, 3) [m] of the mesh, a pose to show instead of what the subject does.
-    in_view: frames, a list or how many, that fit in the picture; those shown when None. Give the same to stills that
-    belong together, and their camera stands still.
+    path: .png .jpg for a still; .webp .gif .mp4 for a loop; written atomically.
+    frame: of a still; None is the one farthest from the rest shape. frames: of a loop, a list or a number; None is all,
+    at most 48, if the path is that of a loop. A loop plays at the speed of the animation.
+    positions: (n, 3) [m], a pose of the mesh to show.
+    in_view: frames, a list or a number, that fit in the picture; None is the frames shown. The same value gives several
+    stills the same camera.
     size: (width, height) [pixels], 960 x 640, of a loop half each. azimuth, elevation: of the camera as seen from the
-    subject [degrees], 10 up, and -62 around, or 28 where the subject is longer along y than along x; fov: its
-    horizontal angle of view, 28. background, floor: sRGB 0..1; floor_height: z [m], the lowest point in view when None.
-    colors: (3,) or (n, 3) sRGB per vertex shown. role: "input" paints the subject yellow, "output" red; what is
-    compared or ghosted then takes the other colour. ghost: another state, or a list of them, transparent, and tinted
-    red where it has the subject's colours; compare: one shown beside, inputs left; each a subject or positions (n, 3)
-    [m] of this one, and an animation moves along and holds its last frame. marks: points (k, 3) [m] as bright spheres;
-    arrows: origins and vectors, both (k, 3) [m]. props: what stands around and does not move the camera, each a
-    `Prop`. smooth: shading; facets when False, and by default for tets. wireframe: draw edges.
-    renderer: "draft" rasterises, a second or two for a still; "mitsuba" traces paths, `samples` per pixel, and
-    denoises, half a minute. "auto" traces stills where Mitsuba is installed and drafts the rest. seed: of the tracer's
-    noise.
+    subject [degrees], 10 up, and -62 around, or 28 if the subject is longer along y than along x; fov: horizontal angle
+    of view [degrees], 28. background, floor: sRGB 0..1; floor_height: z [m], None is the lowest visible point.
+    colors: (3,), or (n, 3) per vertex, sRGB. role: "input" colours the subject yellow, "output" red, and ghosts and
+    comparison the other colour. ghost: another state, or a list of them, transparent, tinted red if the colours are
+    those of the subject; compare: a state beside the subject, inputs left. States are subjects or positions (n, 3) [m];
+    animations play along and hold their last frame. marks: points (k, 3) [m], drawn as spheres; arrows: origins and
+    vectors, both (k, 3) [m]. props: each a `Prop`, without effect on the camera. smooth: False shades facets, the
+    default for tets. wireframe: draw edges.
+    renderer: "draft" rasterises, a second or two per still; "mitsuba" traces `samples` paths per pixel and denoises,
+    half a minute; "auto" is mitsuba for stills if it is installed, draft otherwise. seed: of the path tracer.
 
-    Raises InputError for values that make no picture, FileError where the path cannot be written, MissingExtra for
-    "mitsuba" without Mitsuba or a path without Pillow, Cancelled when `progress` returns False.
+    Raises InputError for bad values, FileError if the path cannot be written, MissingExtra for "mitsuba" without
+    Mitsuba or a path without Pillow, Cancelled when `progress` returns False.
     """
     suffix = None if path is None else require_image_suffix(path)
     require_render_packages(path, renderer)
@@ -189,7 +174,7 @@ def picture(
     chosen_frames = (
         choose_loop_frames(renderable, frame, frames, suffix)
         if is_loop
-        else [choose_still_frame(source, renderable, frame)]
+        else [_choose_still_frame(source, renderable, frame)]
     )
     given = (size, azimuth, elevation, fov, background, floor, floor_height)
     settings = _resolve_camera_settings(
@@ -217,7 +202,7 @@ def picture(
     )
     environment = build_environment(render_scene, settings)
     is_path_traced = _is_path_tracer(renderer, is_loop)
-    require_integer(samples, "samples", maximum=MAX_SAMPLES)
+    require_integer(samples, "samples", maximum=65_536)
     require_integer(seed, "seed", minimum=0, maximum=2**32 - 1)
     draw = partial(_render_by_path_tracing, samples=samples, seed=seed) if is_path_traced else _render_drafts
     pixels = draw(environment, render_scene, chosen_frames, progress)
@@ -235,17 +220,17 @@ def strip(
     path: str | os.PathLike[str] | None = None,
     *,
     frames: int | Iterable[int] = 5,
-    size: tuple[int, int] = STRIP_TILE_SIZE,
+    size: tuple[int, int] = (320, 320),
     onion: bool = False,
     progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Pixels:
-    """Several frames of an animation in one picture: side by side, or with `onion` in one place, earlier ones faint.
+    """Render several frames in one picture: side by side, or with `onion` as transparent layers over the last one.
 
-    animation: an Animation or what has one, such as a shot; one camera sees all frames shown. frames: a list, or how
-    many, evenly spaced. size: (width, height) [pixels] of each frame side by side, or of the whole with `onion`.
-    options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB.
-    Raises as `picture` does.
+    animation: an Animation, or an object with one such as a shot; the camera is the same for all frames. frames: a
+    list, or a number of evenly spaced ones. size: (width, height) [pixels] of each frame side by side, or of the whole
+    with `onion`. options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB. Raises as
+    `picture` does.
     """
     if path is not None:
         require_image_writer(path)
@@ -271,12 +256,12 @@ def strip(
 def render_side_by_side(
     draw: Callable[[int], Pixels], frames: Sequence[int], progress: ProgressCallback | None
 ) -> Pixels:
-    """The pictures draw(0), draw(1), … of all frames in one row (height, width, 3), with white gaps between them."""
+    """The pictures draw(0), draw(1), … of all frames in one row (height, width, 3), separated by white gaps."""
     tiles = []
     for k, frame in enumerate(frames):
         report_progress(progress, k / len(frames), f"frame {frame}")
         tile = draw(k)
-        tiles += [tile, np.full((tile.shape[0], STRIP_GAP, 3), 255, dtype=np.uint8)]
+        tiles += [tile, np.full((tile.shape[0], 4, 3), 255, dtype=np.uint8)]
     report_progress(progress, 1.0, "drawn")
     return np.concatenate(tiles[:-1], axis=1)
 
@@ -290,9 +275,7 @@ def _build_ghosts(renderable: Renderable, ghost: Any, role: str | None) -> tuple
     if ghost is None:
         return ()
     states = list(ghost) if isinstance(ghost, list | tuple) and not is_position_array(ghost) else [ghost]
-    opacities = (
-        [GHOST_OPACITY] if len(states) == 1 else np.linspace(MIN_GHOST_OPACITY, GHOST_OPACITY, len(states)).tolist()
-    )
+    opacities = [0.28] if len(states) == 1 else np.linspace(0.12, 0.28, len(states)).tolist()
     subjects = [
         _apply_colors(build_state_renderable(renderable, state, "ghost"), OPPOSITE_ROLE[role]) for state in states
     ]
@@ -311,25 +294,25 @@ def _build_comparison(
 
 
 def _resolve_camera_settings(subject: Any, given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The camera's settings: as asked, else as the subject's own camera says, else the usual ones."""
+    """Settings of the camera: given values, otherwise those of the subject's camera, otherwise the defaults."""
     own = getattr(subject, "camera", None) or {}
     return {name: given[name] if given[name] is not None else own.get(name, defaults[name]) for name in defaults}
 
 
 def compute_loop_size(size: tuple[int, int]) -> tuple[int, int]:
-    """Half the (width, height) [pixels] of a still: a loop is many pictures."""
+    """Half the (width, height) [pixels] of a still, the default of loops."""
     width, height = check_size(size)
     return max(width // 2, MIN_SIDE_PIXELS), max(height // 2, MIN_SIDE_PIXELS)
 
 
 def _choose_azimuth(renderable: Renderable) -> float:
-    """The azimuth [degrees] from which the longer of the rest shape's sides is seen, x unless y is clearly longer."""
+    """Azimuth [degrees] that shows the longer side of the rest shape: x unless y is 1.2 times longer."""
     x, y, _ = np.ptp(renderable.mesh.vertices[renderable.mesh.used_vertex_mask], axis=0)
-    return DEFAULT_CAMERA["azimuth"] + (90.0 if y > BROADSIDE_ASPECT_RATIO * x else 0.0)
+    return DEFAULT_CAMERA["azimuth"] + (90.0 if y > 1.2 * x else 0.0)
 
 
 def require_render_packages(path: str | os.PathLike[str] | None, renderer: str) -> None:
-    """Raise MissingExtra if a package that draws or writes the picture is missing, InputError for other suffixes."""
+    """Raise MissingExtra if a package of the renderer or the format is missing, InputError for unknown suffixes."""
     if path is not None:
         require_image_writer(path)
     if require_choice(renderer, "renderer", RENDERERS) == "mitsuba":
@@ -366,7 +349,7 @@ def _render_drafts(
 
     if len(frames) == 1:
         return _collect_pictures(map(draw, frames), environment, frames, progress)
-    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_THREADS))
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 4))  # a frame takes 250 bytes per pixel
     try:
         return _collect_pictures(pool.map(draw, frames), environment, frames, progress)
     finally:

@@ -1,4 +1,4 @@
-"""What stands on the stage: triangles with normals, colours and gloss; marks, arrows and edges are triangles too."""
+"""Meshes to draw: triangles with normals, colours and gloss; also those of marks, arrows and edges."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from cajole.arrays import Array, IndexArray
 from cajole.mesh import compute_vertex_normals
 from cajole.mesh.base import compute_cross_products
 
-MARKER_COLOR = (0.05, 0.72, 0.95)
-ARROW_COLOR = (0.13, 0.17, 0.32)
-EDGE_COLOR = (0.10, 0.10, 0.13)
 # parts of an arrow relative to the length of the longest one
 ARROW_SHAFT_RADIUS, ARROW_HEAD_RADIUS, ARROW_HEAD_LENGTH = 0.028, 0.075, 0.24
-CIRCLE_SEGMENTS = 20  # sides of marks and arrows: round at the size they are drawn
+CIRCLE_SEGMENTS = 20  # of marks and arrows, which look round at their size
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,25 +27,25 @@ class RenderMesh:
     opacity: float = 1.0
 
     def to_scene_units(self, centre: Array, size: float) -> RenderMesh:
-        """In units of `size` around `centre`."""
+        """A copy in units of `size` around `centre`."""
         return replace(self, vertices=(self.vertices - centre) / size)
 
 
 def build_render_mesh(
     vertices: Array, triangles: IndexArray, colors: Array, gloss: Array, *, smooth: bool = True
 ) -> RenderMesh:
-    """An actor with normals: those of the vertices, or with `smooth` off those of the triangles, each on its own."""
+    """A mesh with vertex normals, or with `smooth` off with one normal and one colour per triangle."""
     if smooth:
         return RenderMesh(vertices, triangles, compute_vertex_normals(vertices, triangles), colors, gloss)
     normals = np.repeat(_normalise_rows(compute_cross_products(vertices, triangles)), 3, axis=0)
     corners = triangles.reshape(-1)
-    # the mean colour keeps a facet one facet: a gradient across it would look like a curve
+    # one colour per facet: a gradient across it would look curved
     flat = np.repeat(colors[triangles].mean(axis=1), 3, axis=0)
     return RenderMesh(vertices[corners], np.arange(len(corners)).reshape(-1, 3), normals, flat, gloss[corners])
 
 
 def build_ghost_mesh(mesh: RenderMesh, opacity: float, inset: float) -> RenderMesh:
-    """A transparent copy, moved `inward` [m] along its normals so that it hides behind a surface it coincides with."""
+    """A transparent copy, moved inward by `inset` [m], so that a coinciding opaque surface hides it."""
     return replace(mesh, vertices=mesh.vertices - inset * mesh.normals, opacity=opacity)
 
 
@@ -57,12 +54,12 @@ def build_marker_mesh(points: Array, radius: float) -> RenderMesh:
     directions, triangles = _build_unit_sphere()
     vertices = (points[:, None] + radius * directions).reshape(-1, 3)
     return _build_uniform_mesh(
-        vertices, _repeat_triangles(triangles, len(points), len(directions)), MARKER_COLOR, 0.6, smooth=True
+        vertices, _repeat_triangles(triangles, len(points), len(directions)), (0.05, 0.72, 0.95), 0.6, smooth=True
     )
 
 
 def build_arrow_mesh(origins: Array, vectors: Array) -> RenderMesh:
-    """Arrows from origins (k, 3) along vectors (k, 3) [m]; those of no length are left out."""
+    """Arrows from origins (k, 3) along vectors (k, 3) [m], except those of length zero."""
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > 0
     unit = lengths.max(initial=0.0)
@@ -73,7 +70,7 @@ def build_arrow_mesh(origins: Array, vectors: Array) -> RenderMesh:
     widths = unit * np.array([0.0, ARROW_SHAFT_RADIUS, ARROW_SHAFT_RADIUS, ARROW_HEAD_RADIUS, 0.0])
     return _build_uniform_mesh(
         *_build_solids_of_revolution(origins[kept], axis, along, np.broadcast_to(widths, along.shape), CIRCLE_SEGMENTS),
-        ARROW_COLOR,
+        (0.13, 0.17, 0.32),
         0.0,
     )
 
@@ -85,7 +82,7 @@ def build_edge_mesh(vertices: Array, pairs: IndexArray, radius: float) -> Render
     axis = along / np.maximum(lengths, np.finfo(float).tiny)[:, None]
     stations = np.stack([0 * lengths, lengths], axis=1)
     return _build_uniform_mesh(
-        *_build_solids_of_revolution(start, axis, stations, np.full(stations.shape, radius), 3), EDGE_COLOR, 0.0
+        *_build_solids_of_revolution(start, axis, stations, np.full(stations.shape, radius), 3), (0.10, 0.10, 0.13), 0.0
     )
 
 
@@ -99,7 +96,7 @@ def _build_uniform_mesh(
 def _build_solids_of_revolution(
     origins: Array, axis: Array, distances: Array, radii: Array, sides: int
 ) -> tuple[Array, IndexArray]:
-    """Bodies of revolution: circles of `radii` (k, s) at distances `along` (k, s) from origins on unit axes (k, 3)."""
+    """Solids of revolution: circles of `radii` (k, s) at `distances` (k, s) from origins along unit axes (k, 3)."""
     helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
     one = _normalise_rows(np.cross(axis, helper))
     two = np.cross(axis, one)
@@ -115,7 +112,7 @@ def _build_solids_of_revolution(
 
 
 def _build_unit_sphere() -> tuple[Array, IndexArray]:
-    """Unit vectors on circles of latitude, joined to triangles."""
+    """Unit sphere: vertices on circles of latitude, and triangles."""
     polar = np.linspace(np.pi, 0, CIRCLE_SEGMENTS // 2 + 1)
     zero = np.zeros((1, 3))
     return _build_solids_of_revolution(

@@ -1,4 +1,4 @@
-"""Who is on stage: the subject, its ghosts, another beside it, marks and arrows; and the stage that fits them all."""
+"""Scene of a picture: the subject, ghosts, a comparison beside it, props, marks and arrows, and a camera that fits."""
 
 from __future__ import annotations
 
@@ -23,20 +23,14 @@ from cajole.pictures.render_mesh import (
 )
 from cajole.pictures.renderable import Renderable
 
-# relative to half the diagonal of all that is shown: how far a ghost hides, the size of marks, the width of edges
-GHOST_INSET = 0.003
-MARKER_RADIUS = 0.022
-EDGE_RADIUS = 0.0016
-# free space between two subjects side by side, as a share of the wider one's width
-COMPARISON_GAP = 0.12
-# of more frames in view this many stand for all: what moves less than the margin between them stays in view
-MAX_FITTED_FRAMES = 240
-
 
 @dataclass(frozen=True, eq=False)
 class RenderScene:
-    """Subjects with the opacity and the shift (3,) [m] of each, props with their opacity that the camera need not see,
-    extras that do not move, how surfaces are drawn, and the frames that the camera sees, all when None."""
+    """Subjects with opacity and offset (3,) [m], props with opacity, static meshes of marks and arrows, and shading.
+
+    low, high: (3,) corners [m] of the box around subjects and marks; radius [m]: half its diagonal; frames_in_view: the
+    frames that fit in the picture, all if None.
+    """
 
     instances: tuple[tuple[Renderable, float, Array], ...]
     props: tuple[tuple[Renderable, float], ...]
@@ -50,11 +44,11 @@ class RenderScene:
 
     @property
     def centre(self) -> Array:
-        """(3,) [m] the middle of the box around everything, over the frames in view."""
+        """Middle (3,) [m] of the box around everything, over the frames in view."""
         return (self.low + self.high) / 2
 
     def iter_point_sets(self) -> Iterator[Array]:
-        """Every set of points that the camera must see, over the frames in view, in units of the radius."""
+        """All sets of points (n, 3) that must be visible, over the frames in view, in units of the radius."""
         for subject, _, shift in self.instances:
             yield from (
                 (cloud + shift - self.centre) / self.radius
@@ -63,8 +57,8 @@ class RenderScene:
         yield from (extra.to_scene_units(self.centre, self.radius).vertices for extra in self.annotation_meshes)
 
     def build_meshes(self, frame: int) -> list[RenderMesh]:
-        """Everything at one frame, in units of the radius."""
-        # props first: what is transparent is laid over in this order, and ghosts shall stand before water
+        """All meshes at one frame, in units of the radius."""
+        # transparent meshes are blended in this order: water before ghosts
         actors = [replace(prop.build_mesh(frame), opacity=opacity) for prop, opacity in self.props]
         actors += self.annotation_meshes
         for subject, opacity, shift in self.instances:
@@ -82,11 +76,11 @@ class RenderScene:
             return [actor]
         return [
             actor,
-            build_edge_mesh(renderable.compute_positions(frame), renderable.mesh.edges, EDGE_RADIUS * self.radius),
+            build_edge_mesh(renderable.compute_positions(frame), renderable.mesh.edges, 0.0016 * self.radius),
         ]
 
     def _build_ghost(self, renderable: Renderable, frame: int, opacity: float) -> RenderMesh:
-        return build_ghost_mesh(renderable.build_mesh(frame, smooth=True), opacity, GHOST_INSET * self.radius)
+        return build_ghost_mesh(renderable.build_mesh(frame, smooth=True), opacity, 0.003 * self.radius)
 
 
 def build_render_scene(
@@ -102,9 +96,9 @@ def build_render_scene(
     mark_size: float | None = None,
     frames_in_view: Sequence[int] | None = None,
 ) -> RenderScene:
-    """All players in their places; beside: another subject and the direction (3,) in which it stands.
+    """Place subjects, ghosts, marks (k, 3) [m] and arrows; comparison: another subject and its direction (3,).
 
-    mark_size: radius of marks [m], in proportion to what is shown when None. in_view: frames that the camera sees.
+    mark_size: radius of marks [m], 2.2 % of the scene's radius if None. frames_in_view: frames that fit in the picture.
     """
     no_offset = np.zeros(3)
     instances = [(renderable, 1.0, no_offset), *((ghost, opacity, no_offset) for ghost, opacity in ghosts)]
@@ -124,8 +118,8 @@ def build_render_scene(
         raise InputError(
             "all points of the subject are in one place, so that there is nothing to picture; check its scale"
         )
-    # marks and arrow heads stand out beyond the points they are given by
-    size = MARKER_RADIUS * radius if mark_size is None else require_positive(mark_size, "mark_size (m)")
+    # marks and arrow heads extend beyond their points
+    size = 0.022 * radius if mark_size is None else require_positive(mark_size, "mark_size (m)")
     radius += size if len(marker_positions) + len(origins) else 0.0
     annotation_meshes = (
         [build_marker_mesh(marker_positions, size)] if len(marker_positions) else []
@@ -136,7 +130,7 @@ def build_render_scene(
 
 
 def build_environment(scene: RenderScene, settings: Mapping[str, Any]) -> RenderEnvironment:
-    """The studio around a cast, its camera where all frames in view fit."""
+    """The studio around a scene, with the camera fitted to all frames in view."""
     view = CameraView(*(settings[name] for name in ("size", "azimuth", "elevation", "fov")))
     camera = fit_camera(view, scene.iter_point_sets(), radius=1.0)
     height = scene.low[2] if settings["floor_height"] is None else settings["floor_height"]
@@ -149,11 +143,11 @@ def build_environment(scene: RenderScene, settings: Mapping[str, Any]) -> Render
 def _compute_comparison_offset(
     renderables: list[Renderable], other: Renderable, direction: Array, frames_in_view: Sequence[int] | None
 ) -> Array:
-    """How far another subject must move along a unit direction to stand free of the players."""
+    """Offset (3,) [m] of another subject along a unit direction that clears all renderables."""
     ours = np.array([_compute_extent_along(player, direction, frames_in_view) for player in renderables])
     low, high = _compute_extent_along(other, direction, frames_in_view)
     width = max(float(np.ptp(ours)), high - low)
-    return (float(ours[:, 1].max()) - low + COMPARISON_GAP * width) * direction
+    return (float(ours[:, 1].max()) - low + 0.12 * width) * direction
 
 
 def _compute_extent_along(
@@ -164,7 +158,7 @@ def _compute_extent_along(
 
 
 def _compute_bounds(renderable: Renderable, frames_in_view: Sequence[int] | None) -> Array:
-    """(2, 3) least and greatest coordinates over the frames in view [m]."""
+    """Bounding box (2, 3) [m] over the frames in view."""
     ends = np.array(
         [[cloud.min(axis=0), cloud.max(axis=0)] for cloud in _iter_vertex_positions(renderable, frames_in_view)]
     )
@@ -172,13 +166,11 @@ def _compute_bounds(renderable: Renderable, frames_in_view: Sequence[int] | None
 
 
 def _iter_vertex_positions(renderable: Renderable, frames_in_view: Sequence[int] | None) -> Iterator[Array]:
-    """Positions of the vertices in use (k, 3) [m] over the frames in view, or over many evenly spaced ones of them."""
+    """Positions of used vertices (k, 3) [m] at the frames in view, or at 240 evenly spaced ones of them."""
     used = renderable.mesh.used_vertex_mask
     wanted = range(renderable.frames) if frames_in_view is None else frames_in_view
-    frames = {
-        wanted[k] for k in np.linspace(0, len(wanted) - 1, min(len(wanted), MAX_FITTED_FRAMES)).round().astype(int)
-    }
-    # what holds its last frame is asked for it once
+    frames = {wanted[k] for k in np.linspace(0, len(wanted) - 1, min(len(wanted), 240)).round().astype(int)}
+    # later frames than the last repeat it
     return (
         renderable.compute_positions(frame)[used]
         for frame in sorted({min(frame, renderable.frames - 1) for frame in frames})

@@ -1,8 +1,8 @@
-"""What is to be pictured, whatever it came as: triangles with colours, and where they are at each frame."""
+"""Subjects of pictures: coloured triangles and their positions at each frame, from meshes, skins and animations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from cajole.animation import Animation
 from cajole.animation.animation import compute_skin_positions
 from cajole.arrays import Array
-from cajole.checks import count_axes, require_real_array, require_unit_interval_array
+from cajole.checks import (
+    count_axes,
+    require_instance,
+    require_real_array,
+    require_sequence,
+    require_unit_interval_array,
+)
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.mesh.skin import DEFAULT_COLOR
@@ -21,20 +27,17 @@ from cajole.pictures.render_mesh import RenderMesh, build_render_mesh
 INPUT_COLOR = (0.97, 0.78, 0.15)
 OUTPUT_COLOR = (0.82, 0.16, 0.12)
 ROLE_COLORS = {"input": INPUT_COLOR, "output": OUTPUT_COLOR}
-# eyes keep their colours when a role paints the rest
+# vertices with more gloss, such as eyes, keep their colours when a role colours the rest
 WET_GLOSS = 0.5
-# what a ghost that looks like its subject is drawn towards, and how far: as it is, it would be lost on either
-GHOST_TINT, GHOST_TINT_WEIGHT = (0.80, 0.22, 0.10), 0.75
-
 RenderSource = Animation | Skin | MeshTet | MeshTri | MeshLine
 
 
 @dataclass(frozen=True, eq=False)
 class Renderable:
-    """Triangles that may move: `at(frame)` gives (n, 3) [m]; colors: (n, 3) sRGB; gloss: (n,).
+    """Triangles that may move: positions_at(frame) -> (n, 3) [m]; colors: (n, 3) sRGB; gloss: (n,).
 
-    `carried` turns positions of the cage (or of the mesh itself) into positions of the triangles' vertices.
-    owners: (n,) the vertex of a mesh of lines that each vertex of its tubes belongs to; None of all others.
+    map_from_cage: positions (cage_vertex_count, 3) of the cage, or of the mesh itself, to positions (n, 3) of the
+    triangles' vertices. tube_owners: (n,) line vertex of each tube vertex of a MeshLine; None for other meshes.
     """
 
     mesh: MeshTri
@@ -49,18 +52,18 @@ class Renderable:
     tube_owners: NDArray[np.int64] | None = None
 
     def build_mesh(self, frame: int, *, smooth: bool | None = None) -> RenderMesh:
-        """The triangles at a frame; flat shaded unless `smooth`, whose default is yes for all but surfaces of tets."""
+        """The triangles at a frame; smooth shading is the default for all but surfaces of tets."""
         soft = not self.is_flat_shaded if smooth is None else smooth
         return build_render_mesh(
             self.compute_positions(frame), self.mesh.triangles, self.colors, self.gloss, smooth=soft
         )
 
     def compute_positions(self, frame: int) -> Array:
-        """(n, 3) [m] at a frame; what has fewer frames holds its last one."""
+        """(n, 3) [m] at a frame; the last one for later frames."""
         return self.positions_at(min(frame, self.frames - 1))
 
     def with_colors(self, colors: ArrayLike, name: str = "colors") -> Renderable:
-        """In one colour (3,) or one per vertex (n, 3), of lines per vertex of theirs, sRGB in 0..1."""
+        """A copy in one colour (3,) or in colours per vertex (n, 3), of lines per line vertex; sRGB in 0..1."""
         single = count_axes(colors) == 1
         count = len(self.colors) if self.tube_owners is None else self.cage_vertex_count
         array = require_unit_interval_array(colors, name, (3,) if single else (count, 3))
@@ -69,23 +72,23 @@ class Renderable:
         return replace(self, colors=np.broadcast_to(array, self.colors.shape))
 
     def with_role_color(self, role: str) -> Renderable:
-        """In the colour of an input (yellow) or an output (red); wet parts such as eyes stay as they are."""
+        """A copy in the colour of an input (yellow) or an output (red); glossy parts such as eyes keep theirs."""
         return replace(self, colors=np.where(self.gloss[:, None] > WET_GLOSS, self.colors, ROLE_COLORS[role]))
 
     def with_ghost_tint(self) -> Renderable:
-        """Drawn towards the ghosts' own colour."""
-        return replace(self, colors=self.colors + GHOST_TINT_WEIGHT * (np.array(GHOST_TINT) - self.colors))
+        """A copy tinted red, to distinguish a ghost from a subject of the same colours."""
+        return replace(self, colors=self.colors + 0.75 * (np.array((0.80, 0.22, 0.10)) - self.colors))
 
     def with_positions(self, positions: ArrayLike, name: str = "positions") -> Renderable:
-        """Still, where the cage (or the mesh itself) is at positions (n, 3) [m]."""
+        """A still copy, with the cage or the mesh itself at positions (n, 3) [m]."""
         there = self.map_from_cage(require_real_array(positions, name, (self.cage_vertex_count, 3)))
         return replace(self, frames=1, positions_at=lambda frame: there)
 
 
 def find_render_source(value: Any, name: str = "subject") -> RenderSource:
-    """A mesh, skin or animation, or the one that something has: a shot's `.animation`, a scene's `.skin`, a `.mesh`.
+    """The value itself if it is a mesh, skin or animation, otherwise its `.animation`, `.skin` or `.mesh`.
 
-    Raises InputError for what has none of them.
+    Raises InputError for objects without any of them.
     """
     if isinstance(value, RenderSource):
         return value
@@ -104,7 +107,7 @@ def find_render_source(value: Any, name: str = "subject") -> RenderSource:
 
 
 def build_renderable(value: Any, name: str = "subject") -> Renderable:
-    """Whatever has a shape, see `shape_of`, as triangles."""
+    """Triangles of a mesh, skin or animation, or of an object that has one, see `find_render_source`."""
     shape = find_render_source(value, name)
     if isinstance(shape, Animation):
         return _build_from_animation(shape)
@@ -112,19 +115,19 @@ def build_renderable(value: Any, name: str = "subject") -> Renderable:
 
 
 def build_state_renderable(renderable: Renderable, state: Any, name: str) -> Renderable:
-    """`state` as a subject of its own, or when it is an array (n, 3) [m] the same subject at these positions."""
+    """`renderable` at positions `state` (n, 3) [m], or another subject."""
     return renderable.with_positions(state, name) if is_position_array(state) else build_renderable(state, name)
 
 
 def is_position_array(state: Any) -> bool:
-    """Whether a state is given as numbers, not as something that has a shape of its own."""
+    """True for arrays and nested lists of numbers, false for objects with a shape of their own."""
     if isinstance(state, list | tuple):
         return len(state) > 0 and all(np.ndim(row) == 1 and not isinstance(row, str) for row in state)
     return isinstance(state, np.ndarray)
 
 
 def find_most_deformed_frame(animation: RenderSource) -> int:
-    """The frame whose vertices are, in the mean square, farthest from the rest shape; 0 for what does not move."""
+    """The frame with the largest mean square displacement from the rest shape; 0 for other sources."""
     if not isinstance(animation, Animation):
         return 0
     rest = animation.mesh.vertices
@@ -170,7 +173,7 @@ def _build_from_mesh(mesh: MeshTet | MeshTri | MeshLine) -> Renderable:
 
 
 def _build_from_lines(mesh: MeshLine) -> Renderable:
-    """Lines as thin tubes, which both renderers draw as they draw any triangles."""
+    """Lines as thin tubes of triangles."""
     tubes = mesh.tube_mesh
     n = len(tubes.vertices)
     colors = np.broadcast_to(np.array(DEFAULT_COLOR), (n, 3))
@@ -186,3 +189,35 @@ def _build_from_lines(mesh: MeshLine) -> Renderable:
         False,
         mesh.tube_line_vertices,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Prop:
+    """An object beside the subject, which does not move the camera. shape: an animation plays along.
+
+    color: sRGB, the shape's own if None; opacity: 1 is opaque, less for water and glass. Raises InputError for an
+    opacity outside 0..1 and a bad colour.
+    """
+
+    name: str
+    shape: MeshTri | MeshTet | Skin | Animation
+    color: tuple[float, float, float] | None = None
+    opacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.opacity <= 1:
+            raise InputError(f"the opacity of {self.name} is {self.opacity}, but must be above 0 and at most 1")
+        self.build_renderable()
+
+    def build_renderable(self) -> Renderable:
+        """The prop as `picture` draws it."""
+        plain = build_renderable(self.shape, self.name)
+        return plain if self.color is None else plain.with_colors(self.color, f"the colour of {self.name}")
+
+
+def build_prop_renderables(props: Iterable[Prop] | None) -> tuple[tuple[Renderable, float], ...]:
+    """Renderables of props with their opacities. Raises InputError for other objects."""
+    listed = () if props is None else require_sequence(props, "props", "a list of Prop")
+    for prop in listed:
+        require_instance(prop, Prop, "each of props")
+    return tuple((prop.build_renderable(), prop.opacity) for prop in listed)
