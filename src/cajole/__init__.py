@@ -89,7 +89,7 @@ _MODULES_BY_NAME = {
     "regions_subdivided": "cajole.direct",
     "reroute": "cajole.direct",
     "sample_basis": "cajole.direct.steering.sampling",
-    "sample_flow": "cajole.direct.steering.flow_sampling",
+    "sample_flow": "cajole.direct.steering.sampling",
     "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
@@ -160,9 +160,9 @@ if TYPE_CHECKING:
     from cajole.direct.steering.controller import FlowController as FlowController
     from cajole.direct.steering.controller import load_flow_controller as load_flow_controller
     from cajole.direct.steering.disturbances import GustNoise as GustNoise
-    from cajole.direct.steering.flow_sampling import sample_flow as sample_flow
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
     from cajole.direct.steering.sampling import sample_basis as sample_basis
+    from cajole.direct.steering.sampling import sample_flow as sample_flow
     from cajole.dynamics import Ground as Ground
     from cajole.dynamics import InitialState as InitialState
     from cajole.dynamics import Modes as Modes

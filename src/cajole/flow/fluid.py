@@ -22,14 +22,14 @@ from cajole.progress import ProgressCallback, report_progress
 
 @runtime_checkable
 class FlowForce(Protocol):
-    """A force that knows itself on the edges of a flow: an acceleration (n,) [m/s²] in the step after frame `step`."""
+    """A force with its own values on the edges of a flow: an acceleration (n,) [m/s²] in each step."""
 
     def compute_acceleration(self, flow: Flow, step: int, dt: float) -> Array: ...
 
 
 @dataclass(frozen=True)
 class Gust:
-    """A wind that pushes what is within `radius` [m] of a place, most at its centre, for a while.
+    """A wind within `radius` [m] of a position, strongest at its centre, for a limited time.
 
     position (2,) [m]; acceleration (2,) [m/s²] at the centre; from `time` [s] on for `duration` [s], at least a step.
     """
@@ -45,19 +45,19 @@ class Gust:
         checks.require_positive(self.duration, "the duration of a gust (s)", allow_zero=True)
 
     def compute_acceleration(self, flow: Flow, step: int, dt: float) -> Array:
-        """Its acceleration (n,) [m/s²] in the step after frame `step`; zero while it does not blow."""
+        """Its acceleration (n,) [m/s²] in the step after frame `step`; zero while it is not active."""
         out = np.zeros(flow.face_count)
         if self.is_active(step, dt):
             self.add_acceleration(flow, out)
         return out
 
     def is_active(self, step: int, dt: float) -> bool:
-        """Whether it acts in the step after frame `step`."""
+        """True if it acts in the step after frame `step`."""
         begin = checks.count_steps(self.time, dt)
         return begin <= step < begin + checks.count_steps(self.duration, dt, minimum=1)
 
     def add_acceleration(self, flow: Flow, out: Array) -> None:
-        """Add the acceleration that it gives while it blows to `out` (n,)."""
+        """Add its acceleration while active to `out` (n,)."""
         x, y, radius = self._convert_to_cell_units(flow)
         u, v = flow.split_faces(out)
         ax, ay = checks.require_real_array(self.acceleration, "the acceleration of a gust (m/s²)", (2,))
@@ -65,7 +65,7 @@ class Gust:
         kernels.add_bump(v[:, 1:-1], 0.5, 1.0, x, y, radius, ay)
 
     def find_affected_faces(self, flow: Flow) -> tuple[NDArray[np.int64], Array]:
-        """The edges that it reaches and its acceleration there, while it blows."""
+        """Indices of the edges within its radius, and its acceleration there while it is active."""
         out = np.zeros(flow.face_count)
         self.add_acceleration(flow, out)
         rows = np.flatnonzero(out)
@@ -150,12 +150,6 @@ class FlowMotion:
         return f"FlowMotion({columns} × {rows} cells, {self.frames} frames, {self.dt:.4g} s apart)"
 
 
-# Cells beyond a wall from which a back-trace may still come: there the edge next to the wall speaks for it.
-MAX_CELLS_OUTSIDE = 0.5
-# Of a step: from farther away no cell has a number, and a back-trace says nothing.
-MAX_CELLS_PER_STEP = 1e9
-
-
 @dataclass(frozen=True)
 class Flow:
     """A fluid of density 1 kg/m² in a box of columns × rows cells whose walls it slips along.
@@ -193,7 +187,7 @@ class Flow:
 
     @cached_property
     def pressure_solver(self) -> PressureSolver:
-        """What solves for the pressure."""
+        """Solver of the pressure Poisson equation."""
         return PressureSolver(self.columns, self.rows)
 
     def split_faces(self, state: Array) -> tuple[Array, Array]:
@@ -227,7 +221,7 @@ class Flow:
         return array
 
     def compute_divergence(self, state: ArrayLike) -> Array:
-        """What flows out of each cell (columns, rows) [1/s]."""
+        """Divergence (columns, rows) of each cell [1/s]."""
         out = np.empty((self.columns, self.rows))
         kernels.compute_divergence(*self.split_faces(self.check_state(state)), out)
         return out / self.cell_size
@@ -291,7 +285,8 @@ class Flow:
         if lost >= 0:
             x, y = points[lost]
             raise SolveError(
-                f"particle {lost} at ({x:.6g}, {y:.6g}) would leave the box in a step of {dt:.4g} s; {_REMEDY}"
+                f"particle {lost} at ({x:.6g}, {y:.6g}) would leave the box in a step of {dt:.4g} s; "
+                "use a smaller dt, or weaker forces"
             )
         return moved * self.cell_size
 
@@ -324,13 +319,10 @@ class Flow:
     def _require_trace_inside(self, cells_outside: float, u: Array, v: Array, dt: float) -> None:
         """Raise when a back-trace began too far outside, in cells."""
         cells = float(kernels.find_max_component(u, v))
-        if cells > MAX_CELLS_PER_STEP:
+        if cells > 1e9:  # cells so far away have no number
             cells_outside = cells
-        if cells_outside > MAX_CELLS_OUTSIDE:
+        if cells_outside > 0.5:  # up to there the edge next to the wall has the velocity
             raise SolveError(
                 f"dt of {dt:.4g} s is too long: the fluid goes {cells:.3g} cells a step, and some of it would come from"
-                f" {cells_outside:.2g} cells outside the box; {_REMEDY}"
+                f" {cells_outside:.2g} cells outside the box; use a smaller dt, or weaker forces"
             )
-
-
-_REMEDY = "use a smaller dt, or weaker forces"

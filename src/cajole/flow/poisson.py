@@ -1,4 +1,4 @@
-"""What makes a velocity field free of divergence, and what viscosity does to it: exact, by cosine transforms."""
+"""Pressure projection and implicit viscosity of the fluid: exact, by cosine transforms."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Bases: the few deformations in which a body is allowed to move.
+"""Bases of reduced models: modes, principal components, modal derivatives and tangents of keys.
 
 Every function takes and returns displacement vectors as columns (3n, k); results are mass-orthonormal, UᵀMU = I.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,28 +17,28 @@ from cajole.dynamics import Modes, modes
 from cajole.dynamics.restricted_system import RestrictedSystem
 from cajole.errors import InputError
 
-# A column that loses all but this share of its length to the columns before it depends on them.
-DEPENDENCE_TOLERANCE = 1e-9
-# Keys and tangents below this share of the largest key are rest, up to rounding.
+# Keys and tangents below this share of the largest key count as the rest shape.
 REST_POSE_SHARE = 1e-9
-# What a basis misses of a pose up to this share of it is rounding, and not told of.
-REPORTED_ERROR = 1e-6
-# Squares of lengths come out of a Gram matrix; below this share of the largest they are rounding.
+# Eigenvalues of a Gram matrix below this share of the largest are rounding.
 GRAM_ROUNDING = 1e-14
 
 
 def orthonormalise(body: Body, vectors: ArrayLike, *, drop_dependent: bool = False) -> Array:
     """Mass Gram-Schmidt, iterated twice, in the order given: span unchanged, UᵀMU = I to rounding.
 
-    drop: leave out columns that depend on those before them; else they raise InputError.
+    drop_dependent: leave out columns that depend on those before them, instead of raising InputError.
     """
     V = checks.require_real_array(vectors, "basis", (3 * body.vertex_count, None))
     columns: list[Array] = []
     for index, column in enumerate(V.T):
-        before = compute_mass_norm(body, column)
-        out = _remove_projection(body, column, columns)
+        before, out = compute_mass_norm(body, column), column
+        if columns:
+            U = np.stack(columns, axis=1)
+            MU = body.mass @ U
+            for _ in range(2):  # twice against rounding
+                out = out - U @ (MU.T @ out)
         after = compute_mass_norm(body, out)
-        if after <= DEPENDENCE_TOLERANCE * before or before == 0.0:
+        if after <= 1e-9 * before or before == 0.0:
             if drop_dependent:
                 continue
             raise InputError(
@@ -60,17 +59,6 @@ def require_zero_at_fixed_dofs(body: Body, columns: Array) -> None:
         raise InputError(f"the basis moves vertex {vertex}, which the body fixes; set its rows to zero or free it")
 
 
-def _remove_projection(body: Body, column: Array, basis: Sequence[Array]) -> Array:
-    """`column` minus its part along the mass-orthonormal `basis`, removed twice against rounding."""
-    if not basis:
-        return column
-    U = np.stack(basis, axis=1)
-    MU = body.mass @ U
-    for _ in range(2):
-        column = column - U @ (MU.T @ column)
-    return column
-
-
 def compute_mass_norm(body: Body, vector: Array) -> float:
     """√(vᵀMv) of v (3n,)."""
     return float(np.sqrt(max(vector @ (body.mass @ vector), 0.0)))
@@ -79,7 +67,7 @@ def compute_mass_norm(body: Body, vector: Array) -> float:
 def compute_mass_pca(
     body: Body, snapshots: ArrayLike, *, size: int | None = None, energy_share: float = 0.9999
 ) -> Array:
-    """Mass-PCA: the directions that hold most of the snapshots (3n, k), `size` of them or a share `energy` of Σ|q|²_M.
+    """Mass-PCA: the directions that hold most of the snapshots (3n, k), `size` of them or an `energy_share` of Σ|q|²_M.
 
     Through the Gram matrix QᵀMQ of the snapshots (the method of snapshots).
     """
@@ -119,17 +107,23 @@ def compute_modal_derivatives(body: Body, linear_modes: Modes | ArrayLike) -> Ar
 
 
 class _TangentSolver:
-    """K(u) factorised, singular directions held: K x = b projected to its range, xᵀM r = 0 for its null space r.
+    """Solver of K(u) x = b projected to the range of K, with xᵀM r = 0 for its null space r.
 
-    At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009). In the
-    mass product, so that the centre of mass stays.
-    before: a tangent elsewhere on the same body, whose symbolic factorisation serves again where nothing is held; it
-    can no longer solve.
+    At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009). The mass
+    product keeps the centre of mass in place.
+    reuse: a solver of the same body at another u, whose symbolic factorisation is reused if K is regular; it can no
+    longer solve.
     """
 
     def __init__(self, body: Body, u: Array, *, reuse: _TangentSolver | None = None):
         rigid = body.compute_unconstrained_rigid_modes(np.empty(0, dtype=np.int64))
-        self.null_space = _find_null_space(body, u, rigid)
+        if rigid.shape[1]:
+            # Euclidean-orthonormal rigid motions along which the force at u does not change, K(u) x = 0
+            K = body.stiffness(u)
+            Q, _ = np.linalg.qr(rigid)
+            values, turn = np.linalg.eigh(Q.T @ (K @ Q))
+            rigid = np.asarray(Q @ turn[:, abs(values) <= 1e-9 * K.diagonal().max()])
+        self.null_space = rigid
         self._rigid_basis = orthonormalise(body, self.null_space) if self.null_space.shape[1] else self.null_space
         self._mass_rigid_basis = body.mass @ self._rigid_basis
         held = self.null_space.shape[1]
@@ -147,22 +141,11 @@ class _TangentSolver:
         return np.asarray(x - self._rigid_basis @ (self._mass_rigid_basis.T @ x))
 
 
-def _find_null_space(body: Body, u: Array, rigid_modes: Array) -> Array:
-    """Euclidean-orthonormal rigid motions along which the force at `u` does not change: K(u) x = 0."""
-    if rigid_modes.shape[1] == 0:
-        return rigid_modes
-    K = body.stiffness(u)
-    Q, _ = np.linalg.qr(rigid_modes)
-    values, turn = np.linalg.eigh(Q.T @ (K @ Q))
-    still = abs(values) <= 1e-9 * K.diagonal().max()
-    return np.asarray(Q @ turn[:, still])
-
-
 @dataclass(frozen=True)
 class BasisReport:
-    """What a keyframe basis holds: sizes of its parts, and how much of each pose it misses, |q - UUᵀMq| / |q|.
+    """Sizes of the parts of a keyframe basis, and the projection error |q - UUᵀMq| / |q| of each pose.
 
-    missed: of the poses in order of time, the start first; 0 for the rest shape.
+    projection_errors: of the poses in order of time, the start first; 0 for the rest shape.
     """
 
     key_columns: int
@@ -185,7 +168,7 @@ class BasisReport:
         rows += [
             f"  pose {i}: missed {e:.1e} of its size"
             for i, e in enumerate(self.projection_errors)
-            if e > REPORTED_ERROR
+            if e > 1e-6  # below is rounding
         ]
         return "\n".join(rows)
 
@@ -239,9 +222,12 @@ def build_keyframe_basis(
     if size is not None and size < core.shape[1]:
         core = compute_mass_pca(body, np.hstack([own, ahead]), size=size)
     U = core if extras is None else np.hstack([core, _select_new_directions(body, core, extras, extra_size)])
-    missed = tuple(_compute_projection_error(body, U, column, least) for column in flat.T)
+    missed = []
+    for q in flat.T:
+        norm = compute_mass_norm(body, q)
+        missed.append(0.0 if norm <= least else compute_mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / norm)
     kept = min(count, core.shape[1])
-    return U, BasisReport(kept, core.shape[1] - kept, U.shape[1] - core.shape[1], missed)
+    return U, BasisReport(kept, core.shape[1] - kept, U.shape[1] - core.shape[1], tuple(missed))
 
 
 def extend_basis(body: Body, basis: Array, extras: ArrayLike, *, size: int) -> Array:
@@ -261,14 +247,9 @@ def _select_new_directions(body: Body, basis: Array, extras: ArrayLike, size: in
 
 
 def normalise_columns(body: Body, columns: Array, min_norm: float) -> Array:
-    """Columns longer than `least`, scaled to mass-length one, so that soft and stiff ones count alike."""
+    """Columns longer than `min_norm`, scaled to mass norm one."""
     lengths = np.array([compute_mass_norm(body, column) for column in columns.T])
     return np.asarray(columns[:, lengths > min_norm] / lengths[lengths > min_norm])
-
-
-def _compute_projection_error(body: Body, U: Array, q: Array, min_norm: float) -> float:
-    size = compute_mass_norm(body, q)
-    return 0.0 if size <= min_norm else compute_mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
 
 
 def compute_mode_shapes(body: Body, count: int) -> Array:

@@ -23,32 +23,44 @@ from cajole.reduction.reduced_model import ReducedModel
 
 WeightedSprings = tuple[IndexArray, Array]
 
-# Springs among which to choose. Too few, and no weights above zero fit large bends: on a bridge of 32 524 springs, the
-# best of 4000 leave 4 % on new poses, of 8000 1.6 %, of 16 000 0.9 %; their table takes 150 MB.
-MAX_CANDIDATES = 16_000
-# More candidates than this for each spring to be chosen no longer lower the error of few.
-CANDIDATES_PER_SPRING = 25
-# Springs of a draft, kept on the way to at least twice as many: on that bridge they leave 4 % in a quarter of the time.
-COARSE_SPRINGS = 250
-# States to fit and states to judge by.
-TRAINING_STATES, VALIDATION_STATES = 120, 40
-# Newly added in a round, as a share of those at hand: fewer choose better, more choose faster.
-GROWTH_SHARE = 0.1
-MIN_ADDED = 8
-# Energy of disturbances as powers of ten of the keys' own: from vibrations hardly seen to a body thrown about.
-PERTURBATION_EXPONENTS = (-3.0, -0.3)
-# Share of the largest stiffness below which a direction counts as one without stiffness.
-MIN_STIFFNESS_SHARE = 1e-8
-# Newton steps to an equilibrium that only serves as an example; one that needs more is not worth them.
-MAX_NEWTON_ITERATIONS = 12
-# Share of the load by which such an equilibrium may be missed.
-EQUILIBRIUM_TOLERANCE = 1e-3
-# Rounds without progress after which the pool has no more to give.
-MAX_STALLED_ROUNDS = 10
-# Of the springs asked for, those that are not worth rounds which add and drop a few at a time.
-EARLY_STOP_SHARE = 0.05
-# Rows that nearly repeat others share their weight instead of taking opposite ones.
-RIDGE_REGULARISATION = 1e-10
+
+@dataclass(frozen=True)
+class CubatureOptions:
+    """Limits and tolerances of the choice of springs."""
+
+    # Springs among which to choose. Too few, and no positive weights fit large bends: on a bridge of 32 524 springs,
+    # the best of 4000 leave 4 % on new poses, of 8000 1.6 %, of 16 000 0.9 %; their table takes 150 MB.
+    max_candidates: int = 16_000
+    # more candidates than this per chosen spring no longer lower the error of few springs
+    candidates_per_spring: int = 25
+    # springs of a draft, stored if the result has at least twice as many: on that bridge they leave 4 % in a quarter of
+    # the time
+    coarse_springs: int = 250
+    # states that are fitted, and states that are held out to measure the error
+    training_states: int = 120
+    validation_states: int = 40
+    # added in a round, as a share of the present springs, and at least: fewer choose better, more choose faster
+    growth_share: float = 0.1
+    min_added: int = 8
+    # energy of disturbances of training states as powers of ten of the keys' own: from small vibrations to large bends
+    perturbation_exponents: tuple[float, float] = (-3.0, -0.3)
+    # share of the largest stiffness below which a direction counts as one without stiffness
+    min_stiffness_share: float = 1e-8
+    # Newton steps to an equilibrium that serves as a training state, and the share of the load that it may miss
+    max_newton_iterations: int = 12
+    equilibrium_tolerance: float = 1e-3
+    # rounds without progress after which the candidates are exhausted
+    max_stalled_rounds: int = 10
+    # the last springs, as a share of those asked for, are not worth rounds that add and drop a few at a time
+    early_stop_share: float = 0.05
+    # rows that nearly repeat others share their weight instead of taking opposite ones
+    ridge_regularisation: float = 1e-10
+    # of cubature=True: the force error to reach, and the maximal number of springs
+    force_error: float = 0.01
+    max_springs: int = 1000
+
+
+OPTIONS = CubatureOptions()
 
 
 @dataclass(frozen=True)
@@ -79,16 +91,19 @@ class CubatureReport:
 def select_springs(
     model: ReducedSprings, states: Array, *, max_springs: int, tolerance: float, generator: np.random.Generator
 ) -> tuple[WeightedSprings, WeightedSprings | None, CubatureReport]:
-    """Springs (m,) of `model` and their weights (m,): at most `most`, fewer once the fit is below `error`.
+    """Springs (m,) of `model` and their weights (m,): at most `max_springs`, fewer once the fit is below `tolerance`.
 
-    states: (s, r) to fit; one in four is held out to judge by. Also fewer springs as a draft, where these are many.
+    states: (s, r), of which one in four is held out to measure the error. Returns also a draft of fewer springs, if the
+    result has many, and the report.
     """
     begin = time.perf_counter()
-    judged = np.arange(len(states)) % (1 + TRAINING_STATES // VALIDATION_STATES) == 0
-    pool, largest = model.springs, min(MAX_CANDIDATES, CANDIDATES_PER_SPRING * max_springs)
+    judged = np.arange(len(states)) % (1 + OPTIONS.training_states // OPTIONS.validation_states) == 0
+    pool, largest = model.springs, min(OPTIONS.max_candidates, OPTIONS.candidates_per_spring * max_springs)
     if len(pool) > largest:
         pool = np.sort(generator.choice(pool, largest, replace=False))
-    scale = compute_compliance_metric(model)
+    # R (r, r) with RᵀR = K(0)⁻¹: measured with it, forces along soft and stiff directions count alike
+    values, turn = _compute_clamped_spectrum(model.stiffness(), _find_min_stiffness(model))
+    scale = (turn / np.sqrt(values)).T
     with limit_blas_threads():
         A, b = _tabulate_spring_forces(model, states[~judged], pool, scale)
         fits = list(fit_nonnegative_weights(A, b, max_rows=max_springs, tolerance=tolerance, generator=generator))
@@ -98,25 +113,19 @@ def select_springs(
         missed = np.linalg.norm(weights @ A - b) / np.linalg.norm(b)
     seconds = time.perf_counter() - begin
     report = CubatureReport(len(places), len(model.springs), float(missed), float(fitted), seconds)
-    rough, shares = [fit for fit in fits if len(fit[0]) <= COARSE_SPRINGS][-1]
-    draft = (pool[rough], shares) if len(places) >= 2 * COARSE_SPRINGS else None
+    rough, shares = [fit for fit in fits if len(fit[0]) <= OPTIONS.coarse_springs][-1]
+    draft = (pool[rough], shares) if len(places) >= 2 * OPTIONS.coarse_springs else None
     return (pool[places], weights), draft, report
 
 
-def compute_compliance_metric(model: ReducedSprings) -> Array:
-    """R (r, r) with RᵀR = K(0)⁻¹: measured with it, forces along soft and stiff directions count alike."""
-    values, turn = _compute_clamped_spectrum(model.stiffness(), _find_min_stiffness(model))
-    return (turn / np.sqrt(values)).T
-
-
 def _find_min_stiffness(model: ReducedSprings) -> float:
-    """The least stiffness that counts: that of the softest direction at rest, unless it has none."""
+    """Stiffness of the softest direction at rest, bounded below by a share of the largest."""
     values = abs(np.linalg.eigvalsh(model.stiffness()))
-    return float(max(values.min(), MIN_STIFFNESS_SHARE * values.max()))
+    return float(max(values.min(), OPTIONS.min_stiffness_share * values.max()))
 
 
 def _compute_clamped_spectrum(K: Array, min_stiffness: float) -> tuple[Array, Array]:
-    """Eigenvalues of K, none smaller than `least`, and eigenvectors."""
+    """Absolute eigenvalues of K, none smaller than `min_stiffness`, and eigenvectors."""
     values, turn = np.linalg.eigh(0.5 * (K + K.T))
     return np.maximum(abs(values), min_stiffness), turn
 
@@ -135,15 +144,10 @@ def _tabulate_spring_forces(
         size = np.linalg.norm(b[k])
         b[k] /= size
         pulls[:, k] = compute_spring_forces(model, state, springs) / size
-    A = pulls @ (_compute_edge_basis(model, springs) @ metric.T).astype(np.float32)
+    # the basis moves one end of each spring against the other by U_i - U_j (m, 3, r)
+    U, (i, j) = model.basis.reshape(model.body.vertex_count, 3, -1), model.body.edges[springs].T
+    A = pulls @ ((U[i] - U[j]) @ metric.T).astype(np.float32)
     return A.reshape(len(springs), -1), b.ravel()
-
-
-def _compute_edge_basis(model: ReducedSprings, springs: IndexArray) -> Array:
-    """B (m, 3, r): how the basis moves one end of each spring against the other."""
-    U = model.basis.reshape(model.body.vertex_count, 3, -1)
-    i, j = model.body.edges[springs].T
-    return np.asarray(U[i] - U[j])
 
 
 def compute_spring_forces(model: ReducedSprings, state: Array, springs: IndexArray) -> Array:
@@ -160,19 +164,23 @@ def compute_spring_forces(model: ReducedSprings, state: Array, springs: IndexArr
 def fit_nonnegative_weights(
     A: NDArray[np.floating], b: Array, *, max_rows: int, tolerance: float, generator: np.random.Generator
 ) -> Iterator[WeightedSprings]:
-    """Rows of A (m, k) and weights >= 0 with Σ w_i A_i ≈ b (k,), ever more, until within `error` |b| or at `most`.
+    """Rows of A (m, k) and weights >= 0 with Σ w_i A_i ≈ b (k,), until within `tolerance` |b| or at `max_rows`.
 
-    Grown greedily: in each round the row that lies best along what is missing in each of several random groups joins,
-    and rows whose weight would fall to zero leave.
+    Greedy: each round adds the row of several random groups that is best aligned with the residual, and drops rows
+    whose weight would become zero. Yields the rows and weights of every round.
     """
     norms = np.sqrt(np.einsum("ij,ij->i", A, A))
     norms[norms <= 1e-12 * norms.max(initial=0.0)] = np.inf
     active, gram = np.empty(0, dtype=np.int64), np.empty((0, 0))
     residual, size, still = b, float(np.linalg.norm(b)), 0
-    enough = max(1, max_rows - max(MIN_ADDED, int(EARLY_STOP_SHARE * max_rows)))
-    while len(active) < enough and np.linalg.norm(residual) > tolerance * size and still < MAX_STALLED_ROUNDS:
-        wanted = min(max(MIN_ADDED, int(GROWTH_SHARE * len(active))), max_rows - len(active))
-        new = _select_candidates((A @ residual.astype(A.dtype)) / norms, active, wanted, generator)
+    enough = max(1, max_rows - max(OPTIONS.min_added, int(OPTIONS.early_stop_share * max_rows)))
+    while len(active) < enough and np.linalg.norm(residual) > tolerance * size and still < OPTIONS.max_stalled_rounds:
+        wanted = min(max(OPTIONS.min_added, int(OPTIONS.growth_share * len(active))), max_rows - len(active))
+        # the row of highest positive score in each of several random groups of inactive rows
+        scores = (A @ residual.astype(A.dtype)) / norms
+        order = generator.permutation(np.setdiff1d(np.arange(len(scores)), active))
+        best = [group[np.argmax(scores[group])] for group in np.array_split(order, wanted) if len(group)]
+        new = np.array([place for place in best if scores[place] > 0], dtype=np.int64)
         if len(new) == 0:
             break
         active = np.concatenate([active, new])
@@ -188,19 +196,12 @@ def fit_nonnegative_weights(
         raise NotConverged("no spring lowers the error of the cubature: is there any force in these poses?")
 
 
-def _select_candidates(scores: Array, active: IndexArray, count: int, generator: np.random.Generator) -> IndexArray:
-    """The row of highest positive score in each of `count` random groups, those at hand left out."""
-    order = generator.permutation(np.setdiff1d(np.arange(len(scores)), active))
-    best = [group[np.argmax(scores[group])] for group in np.array_split(order, count) if len(group)]
-    return np.array([place for place in best if scores[place] > 0], dtype=np.int64)
-
-
 def _solve_positive(gram: Array, rhs: Array) -> tuple[IndexArray, Array]:
-    """Least squares by normal equations over the rows whose weights stay positive; the others go."""
+    """Least squares by normal equations over the rows whose weights stay positive; the others are dropped."""
     kept = np.arange(len(rhs))
     while True:
         G = gram[np.ix_(kept, kept)]
-        G[np.diag_indices_from(G)] *= 1.0 + RIDGE_REGULARISATION
+        G[np.diag_indices_from(G)] *= 1.0 + OPTIONS.ridge_regularisation
         weights = scipy.linalg.solve(G, rhs[kept], assume_a="pos", check_finite=False)
         if (weights > 0).all():
             return kept, weights
@@ -208,26 +209,23 @@ def _solve_positive(gram: Array, rhs: Array) -> tuple[IndexArray, Array]:
 
 
 def sample_training_states(model: ReducedSprings, poses: Array, generator: np.random.Generator) -> Array:
-    """States (s, r) near the ways between `poses` (k, r): on the curves of equilibrium, disturbed.
+    """States (s, r) near the paths between `poses` (k, r): equilibria, disturbed.
 
     Disturbances have the same energy in every direction of the stiffness there, so that stiff ones are small.
     """
-    energy = max((model.energy(pose) for pose in poses), default=0.0) or _compute_reference_energy(model)
     least = _find_min_stiffness(model)
+    # without poses: the energy of the softest direction at a tenth of the body's size
+    reference_energy = 0.5 * least * model.body.total_mass * (0.1 * model.body.size) ** 2
+    energy = max((model.energy(pose) for pose in poses), default=0.0) or reference_energy
     ways = _trace_equilibria(model, np.vstack([np.zeros(model.size), poses]), least)
     spectra = [_compute_clamped_spectrum(model.stiffness(state), least) for state in ways]
     out = []
-    for place in generator.integers(len(ways), size=TRAINING_STATES + VALIDATION_STATES):
+    for place in generator.integers(len(ways), size=OPTIONS.training_states + OPTIONS.validation_states):
         values, turn = spectra[place]
-        share = 10.0 ** generator.uniform(*PERTURBATION_EXPONENTS)
+        share = 10.0 ** generator.uniform(*OPTIONS.perturbation_exponents)
         size = np.sqrt(2.0 * share * energy / (model.size * values))
         out.append(ways[place] + turn @ (size * generator.standard_normal(model.size)))
     return np.array(out)
-
-
-def _compute_reference_energy(model: ReducedSprings) -> float:
-    """Of the softest direction grown to a tenth of the body's size."""
-    return 0.5 * _find_min_stiffness(model) * model.body.total_mass * (0.1 * model.body.size) ** 2
 
 
 def _trace_equilibria(model: ReducedSprings, poses: Array, min_stiffness: float, count: int = 5) -> Array:
@@ -247,27 +245,23 @@ def _trace_equilibria(model: ReducedSprings, poses: Array, min_stiffness: float,
 def _solve_equilibrium(
     model: ReducedSprings, state: Array, load: Array, fallback: Array, min_stiffness: float
 ) -> Array:
-    """z with f(z) = load by Newton from `state`; `otherwise` where that does not come close in a few steps."""
-    for _ in range(MAX_NEWTON_ITERATIONS):
+    """z with f(z) = load by Newton from `state`; `fallback` if it does not converge in a few steps."""
+    for _ in range(OPTIONS.max_newton_iterations):
         f, K, _ = model.evaluate_dynamics(state, np.zeros(model.size))
-        if np.linalg.norm(f - load) <= EQUILIBRIUM_TOLERANCE * np.linalg.norm(load):
+        if np.linalg.norm(f - load) <= OPTIONS.equilibrium_tolerance * np.linalg.norm(load):
             return state
         values, turn = _compute_clamped_spectrum(K, min_stiffness)
         state = state - turn @ ((turn.T @ (f - load)) / values)
     return fallback
 
 
-# What cubature=True asks for: the force error to reach, and the springs it may take.
-DEFAULT_CUBATURE_ERROR, DEFAULT_CUBATURE_SPRINGS = 0.01, 1000
-
-
 class ReducedSprings(ReducedModel):
     """Σ_s weight_s W_s(Uz) over `springs` of the body in a mass-orthonormal basis; f and K are its derivatives.
 
     springs: (m,) indices of the springs that are summed, all of the body's when None; weights: (m,), ones when None.
-    Springs whose both ends the body fixes never change; their energy is left out.
-    report: how the springs were chosen, None when all are there; draft: fewer of them in the same basis, for searches
-    that end here.
+    The energy of springs with two fixed ends is constant and left out.
+    report: of the cubature, None for all springs; coarse_model: fewer springs in the same basis, for the first steps of
+    a search.
     """
 
     body: BodySprings
@@ -284,9 +278,12 @@ class ReducedSprings(ReducedModel):
     ):
         super().__init__(basis)
         self.body, self.report, self.coarse_model = body, report, coarse_model
-        chosen = find_moving_springs(body) if springs is None else springs
-        self.springs = chosen
-        self.weights = np.ones(len(chosen)) if weights is None else weights
+        if springs is None:
+            held = np.zeros(body.vertex_count, dtype=bool)
+            held[body.fixed] = True
+            springs = np.flatnonzero(~held[body.edges].all(axis=1))
+        self.springs = springs
+        self.weights = np.ones(len(springs)) if weights is None else weights
 
     @cached_property
     def kernel_data(self) -> tuple[Any, ...]:
@@ -322,13 +319,6 @@ def _compact_points(vertices: Array, basis: Array, edges: IndexArray) -> tuple[A
     return apart, moved.reshape(-1, U.shape[2]), np.stack([own, np.full_like(own, len(edges))], axis=1)
 
 
-def find_moving_springs(body: BodySprings) -> IndexArray:
-    """Springs with an end that may move (m,)."""
-    held = np.zeros(body.vertex_count, dtype=bool)
-    held[body.fixed] = True
-    return np.flatnonzero(~held[body.edges].all(axis=1))
-
-
 def reduce_springs(
     body: BodySprings,
     basis: Array,
@@ -341,7 +331,15 @@ def reduce_springs(
     full = ReducedSprings(body, basis)
     if cubature is False:
         return full
-    most, error = _parse_cubature(cubature)
+    most, error = OPTIONS.max_springs, OPTIONS.force_error
+    if isinstance(cubature, int | np.integer) and cubature is not True:
+        most, error = checks.require_integer(int(cubature), "cubature"), 0.0
+    elif cubature is not True:
+        error = checks.require_positive(cubature, "cubature")
+        if error >= 1:
+            raise InputError(
+                f"cubature is {error}: give how many springs as a whole number, or a force error below one"
+            )
     random = np.random.default_rng(0) if generator is None else generator
     shapes = (
         np.empty((0, body.vertex_count, 3))
@@ -352,15 +350,3 @@ def reduce_springs(
     chosen, fewer, report = select_springs(full, states, max_springs=most, tolerance=error, generator=random)
     draft = None if fewer is None else ReducedSprings(body, basis, springs=fewer[0], weights=fewer[1])
     return ReducedSprings(body, basis, springs=chosen[0], weights=chosen[1], report=report, coarse_model=draft)
-
-
-def _parse_cubature(cubature: bool | float) -> tuple[int, float]:
-    """How many springs at most, and the error at which fewer do."""
-    if cubature is True:
-        return DEFAULT_CUBATURE_SPRINGS, DEFAULT_CUBATURE_ERROR
-    if isinstance(cubature, int | np.integer):
-        return checks.require_integer(int(cubature), "cubature"), 0.0
-    error = checks.require_positive(cubature, "cubature")
-    if error >= 1:
-        raise InputError(f"cubature is {error}: give how many springs as a whole number, or a force error below one")
-    return DEFAULT_CUBATURE_SPRINGS, error

@@ -19,20 +19,16 @@ from cajole.reduction.bases import GRAM_ROUNDING, compute_mass_pca, orthonormali
 MAX_BATCH_BYTES = 2**29
 # Snapshots that are kept: all at once is exact, but cubic in their number (3000 of 5000 vertices: 15 s instead of 3).
 MAX_BATCH_COUNT = 2000
-# Directions that the incremental SVD keeps beyond those wanted, so that what is cut off early can still come back.
-OVERSAMPLING = 24
 # Directions that it keeps when a share of the energy is wanted, and not a number of directions.
 RANK_FOR_ENERGY = 200
-# Columns that the incremental SVD takes in at a time: the memory it needs beside the basis.
-COLUMN_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
     """Principal components of snapshots q.
 
-    basis: (3n, r) mass-orthonormal; energies: (r,) Σ(uᵀMq)² along each, descending; total: Σ|q|²_M of all snapshots;
-    incremental: whether they came from the incremental SVD, whose energies are lower bounds.
+    basis: (3n, r) mass-orthonormal; energies: (r,) Σ(uᵀMq)² along each, descending; total_energy: Σ|q|²_M
+    of all snapshots; is_incremental: True for the incremental SVD, whose energies are lower bounds.
     """
 
     basis: Array
@@ -49,10 +45,10 @@ class PrincipalComponents:
 def compute_principal_components(
     body: Body, blocks: Iterable[ArrayLike], count: int, *, size: int | None = None, energy_share: float | None = None
 ) -> PrincipalComponents:
-    """The `size` directions that hold most of the snapshots, or as many as hold a share `energy` of Σ|q|²_M.
+    """The `size` directions that hold most of the snapshots, or as many as hold an `energy_share` of Σ|q|²_M.
 
     blocks: arrays (3n, k) of displacements, `count` columns in all; beyond 512 MB or 2000 columns they are not kept.
-    Raises InputError when all are zero, NotConverged when `energy` needs more directions than were kept.
+    Raises InputError when all are zero, NotConverged when `energy_share` needs more directions than were kept.
     """
     if (size is None) == (energy_share is None):
         raise InputError("give either size, a number of directions, or energy, a share to hold")
@@ -62,24 +58,15 @@ def compute_principal_components(
         raise InputError(f"energy is {energy_share}, but must be a share above 0 and at most 1")
     with limit_blas_threads():
         if count <= MAX_BATCH_COUNT and 24 * body.vertex_count * count <= MAX_BATCH_BYTES:
-            return _compute_batch(body, blocks, size, energy_share)
-        found = IncrementalPCA(body, RANK_FOR_ENERGY if size is None else size + OVERSAMPLING)
+            Q = np.hstack([_check_snapshots(body, block) for block in blocks])
+            share = {} if energy_share is None else {"energy_share": energy_share}
+            U, MQ = compute_mass_pca(body, Q, size=size, **share), body.mass @ Q
+            return PrincipalComponents(U, ((U.T @ MQ) ** 2).sum(axis=1), float(np.vdot(Q, MQ)), False)
+        # 24 more than needed, so that directions that are small at first are not lost
+        found = IncrementalPCA(body, RANK_FOR_ENERGY if size is None else size + 24)
         for block in blocks:
             found.add(block)
         return found.extract_components(size=size, energy_share=energy_share)
-
-
-def _compute_batch(
-    body: Body, blocks: Iterable[ArrayLike], size: int | None, energy_share: float | None
-) -> PrincipalComponents:
-    Q = np.hstack([_check_snapshots(body, block) for block in blocks])
-    U = (
-        compute_mass_pca(body, Q, size=size)
-        if energy_share is None
-        else compute_mass_pca(body, Q, energy_share=energy_share)
-    )
-    MQ = body.mass @ Q
-    return PrincipalComponents(U, ((U.T @ MQ) ** 2).sum(axis=1), float(np.vdot(Q, MQ)), False)
 
 
 class IncrementalPCA:
@@ -99,8 +86,8 @@ class IncrementalPCA:
     def add(self, snapshots: ArrayLike) -> None:
         """Take in displacements (3n, k)."""
         Q = _check_snapshots(self.body, snapshots)
-        for begin in range(0, Q.shape[1], COLUMN_BLOCK):
-            self._add_block(Q[:, begin : begin + COLUMN_BLOCK])
+        for begin in range(0, Q.shape[1], 64):
+            self._add_block(Q[:, begin : begin + 64])
 
     def _add_block(self, B: Array) -> None:
         U, M = self.basis, self.body.mass
@@ -130,24 +117,22 @@ class IncrementalPCA:
         return H
 
     def extract_components(self, *, size: int | None = None, energy_share: float | None = None) -> PrincipalComponents:
-        """The first `size` directions, or as many as hold a share `energy` of all snapshots so far."""
+        """The first `size` directions, or as many as hold an `energy_share` of all snapshots so far."""
         if len(self.singular_values) == 0:
             raise InputError("the snapshots are all zero: there is nothing to take components of")
         energies = self.singular_values**2
         if size is None:
-            size = self._count_for_energy(energies, 1.0 if energy_share is None else energy_share)
+            wanted = 1.0 if energy_share is None else energy_share
+            share = np.cumsum(energies) / self.total_energy
+            if share[-1] < wanted - GRAM_ROUNDING and len(energies) == self.rank:
+                raise NotConverged(
+                    f"the {self.rank} directions that were kept hold {share[-1]:.6f} of the snapshots' energy, less "
+                    f"than {wanted}; ask for less, or for a size"
+                )
+            size = min(int(np.searchsorted(share, wanted - GRAM_ROUNDING)) + 1, len(energies))
         return PrincipalComponents(
             orthonormalise(self.body, self.basis[:, :size]), energies[:size], self.total_energy, True
         )
-
-    def _count_for_energy(self, energies: Array, energy_share: float) -> int:
-        share = np.cumsum(energies) / self.total_energy
-        if share[-1] < energy_share - GRAM_ROUNDING and len(energies) == self.rank:
-            raise NotConverged(
-                f"the {self.rank} directions that were kept hold {share[-1]:.6f} of the snapshots' energy, less than "
-                f"{energy_share}; ask for less, or for a size"
-            )
-        return min(int(np.searchsorted(share, energy_share - GRAM_ROUNDING)) + 1, len(energies))
 
 
 def _check_snapshots(body: Body, snapshots: ArrayLike) -> Array:

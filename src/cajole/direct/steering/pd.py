@@ -32,7 +32,6 @@ from cajole.reduction import FlowShot, NominalTrajectory
 from cajole.reduction.reduced_flow import FlowDisturbanceLike
 from cajole.reduction.reduced_model import DisturbanceLike
 
-MATCHED_QUANTITIES = ("effort", "error")
 # Excess over the regulator's effort (or error) that a tuned PD may have.
 MATCH_SLACK = 1.02
 
@@ -128,13 +127,9 @@ class PDTrial:
     def kd(self) -> float | None:
         return None if self.gains is None else self.gains[-1]
 
-    def get_matched(self, quantity: str) -> float:
-        """The effort or the error, which is held equal."""
-        return self.effort if quantity == "effort" else self.error
-
-    def get_objective(self, quantity: str) -> float:
-        """The other one, which is compared."""
-        return self.error if quantity == "effort" else self.effort
+    def split_quantities(self, matched_quantity: str) -> tuple[float, float]:
+        """The quantity that is held equal, and the one that is compared: effort and error, or error and effort."""
+        return (self.effort, self.error) if matched_quantity == "effort" else (self.error, self.effort)
 
 
 @dataclass(frozen=True)
@@ -158,7 +153,8 @@ class PDComparison:
         """Error at equal effort, or effort at equal error, of the best PD over the regulator's; inf without one."""
         if self.best is None:
             return np.inf
-        return self.best.get_objective(self.matched_quantity) / self.regulator.get_objective(self.matched_quantity)
+        matched = self.matched_quantity
+        return self.best.split_quantities(matched)[1] / self.regulator.split_quantities(matched)[1]
 
     @property
     def mean_force_ratio(self) -> float:
@@ -166,7 +162,7 @@ class PDComparison:
         return np.inf if self.best is None else self.best.mean_body_weights / self.regulator.mean_body_weights
 
     def __str__(self) -> str:
-        other, grid = MATCHED_QUANTITIES[self.matched_quantity == "effort"], self.grid
+        other, grid = "error" if self.matched_quantity == "effort" else "effort", self.grid
         lost = sum(not np.isfinite(trial.error) for trial in self.trials)
         rows = [
             f"PD beside the regulator, at equal {self.matched_quantity}",
@@ -185,8 +181,8 @@ class PDComparison:
                     f"{trial.mean_body_weights:.3g} weights"
                 )
         if self.best is None:
-            least = min((trial.get_matched(self.matched_quantity) for trial in self.trials), default=np.inf)
-            times = least / self.regulator.get_matched(self.matched_quantity)
+            least = min((trial.split_quantities(self.matched_quantity)[0] for trial in self.trials), default=np.inf)
+            times = least / self.regulator.split_quantities(self.matched_quantity)[0]
             rows.append(f"  no PD comes to this {self.matched_quantity}: the least is {times:.3g} x the regulator's")
         else:
             rows.append(f"  kp {self.best.kp:.4g} 1/s², kd {self.best.kd:.4g} 1/s")
@@ -210,7 +206,7 @@ def tune_pd(
     Raises InputError if the disturbance leaves no deviation to compare.
     """
     checks.require_instance(controller, Controller, "controller")
-    checks.require_choice(matched_quantity, "matched_quantity", MATCHED_QUANTITIES)
+    checks.require_choice(matched_quantity, "matched_quantity", ("effort", "error"))
     if isinstance(controller, PDController):
         raise InputError("controller is a PD itself; compare with one that steer made")
     reference, grid = controller.reference, PDGrid() if grid is None else grid
@@ -244,11 +240,11 @@ def tune_pd(
 
     def find_matches(ratio: float | None = None) -> dict[tuple[float, float], float]:
         """{(kp, ratio): objective} of the trials that match the regulator."""
-        limit = MATCH_SLACK * regulator.get_matched(matched_quantity)
+        limit = MATCH_SLACK * regulator.split_quantities(matched_quantity)[0]
         return {
-            key: trial.get_objective(matched_quantity)
+            key: trial.split_quantities(matched_quantity)[1]
             for key, trial in trials.items()
-            if trial.get_matched(matched_quantity) <= limit and ratio in (None, key[1])
+            if trial.split_quantities(matched_quantity)[0] <= limit and ratio in (None, key[1])
         }
 
     needs = []
@@ -259,7 +255,7 @@ def tune_pd(
             if not np.isfinite(run_trial(kp, ratio).error) and kp > kp_values[0]:
                 break
         needs.append(min(find_matches(ratio).values(), default=np.inf))
-    median_ratio = float(np.median(needs)) / regulator.get_objective(matched_quantity)
+    median_ratio = float(np.median(needs)) / regulator.split_quantities(matched_quantity)[1]
     matches = find_matches()
     if matches:
         wide = np.array([np.log(kp_values[1] / kp_values[0]), np.log(ratios[1:] / ratios[:-1]).max()])

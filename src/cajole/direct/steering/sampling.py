@@ -1,4 +1,4 @@
-"""`sampled_basis`: a basis from the motion and a tunnel of disturbed motions around it (§5.1-5.2, Barbič 2008)."""
+"""Snapshots of a motion and of disturbed runs around it (§5.1-5.2, Barbič 2008), of bodies and flows."""
 
 from __future__ import annotations
 
@@ -10,30 +10,36 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.arrays import Array, IndexArray
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body, flatten_to_columns
 from cajole.cluster import Cluster, stream
 from cajole.dynamics import InitialState, modes, simulate
 from cajole.dynamics.integrators import INTEGRATORS
 from cajole.dynamics.simulation import has_three_axes
 from cajole.errors import InputError, NotConverged
+from cajole.flow import Flow, FlowForceInput, FlowMotion, Gust, evaluate_force
 from cajole.memory import require_memory
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 from cajole.reduction import ForceLike
 from cajole.reduction.bases import compute_mass_norm
 from cajole.reduction.snapshot_pca import PrincipalComponents, compute_principal_components
 
-# A disturbance under which a step cannot be solved is halved this often.
-MAX_DISTURBANCE_HALVINGS = 3
+DISTURBANCE_KINDS = ("impulses", "velocities")
+# Directions of a basis, unless given.
+DEFAULT_BASIS_SIZE = 24
+# Radius of a pushed patch in body sizes: a push on one vertex would depend on the mesh.
+PATCH_RADIUS = 0.15
+
+# --- disturbed runs of a body
 
 
 @dataclass(frozen=True, eq=False)
 class DisturbedRunTask:
-    """A run as a worker gets it: where it starts, the force on every step, and the disturbance to add."""
+    """A run as a worker gets it: initial state, the force on every step, and the disturbance to add."""
 
     frame: int
     frames: int
@@ -50,7 +56,7 @@ class DisturbedRunTask:
 
 @dataclass(frozen=True, eq=False)
 class DisturbedRunWorker:
-    """Simulates runs: what is sent to a worker once."""
+    """Simulates runs; sent to every worker once. A disturbance is halved while its run fails, `max_halvings` times."""
 
     body: Body
     h: float
@@ -58,13 +64,14 @@ class DisturbedRunWorker:
     integrator: str
     gravity: ArrayLike | None
     snapshot_interval: int
+    max_halvings: int = 3
 
     def __call__(self, task: DisturbedRunTask) -> tuple[float, Array]:
         """The share of the disturbance that could be simulated, and displacements (3n, snapshots)."""
-        for halving in range(MAX_DISTURBANCE_HALVINGS):
+        for halving in range(self.max_halvings):
             with contextlib.suppress(NotConverged):
                 return 0.5**halving, self._simulate(task, 0.5**halving)
-        return 0.5**MAX_DISTURBANCE_HALVINGS, self._simulate(task, 0.5**MAX_DISTURBANCE_HALVINGS)
+        return 0.5**self.max_halvings, self._simulate(task, 0.5**self.max_halvings)
 
     def _simulate(self, task: DisturbedRunTask, scale: float) -> Array:
         def force(at: float) -> Array:
@@ -83,34 +90,12 @@ class DisturbedRunWorker:
         return np.ascontiguousarray(flatten_to_columns(u))
 
 
-# draws a disturbance of size one: where (None: everywhere), and its force or velocity (n, 3)
-DisturbanceSampler = Callable[[np.random.Generator], tuple[int | None, Array]]
-
-DISTURBANCE_KINDS = ("impulses", "velocities")
-# A push lasts this many first periods: long enough to bend the body, short enough to leave it swinging.
-PUSH_PERIODS = 0.25
-# A run lasts this many first periods: how the disturbance rings, without the rest of a long motion.
-HORIZON_PERIODS = 3.0
-# Frames that it lasts at least, where a period is shorter than a frame.
-MIN_HORIZON = 10
-# Snapshots in a first period: twice what a sine of three times its frequency needs.
-SNAPSHOTS_PER_PERIOD = 12.0
-# The radius of the pushed patch in body sizes: a push on one vertex would be another on a finer mesh.
-PATCH_RADIUS = 0.15
-# Random velocities are mixed from this many modes: noise on every vertex rings in stiff modes and hardly bends a body.
-VELOCITY_MODES = 12
-# Fixed vertices may be off by this share of the body's size: a motion from a file is in single precision.
-FIXED_VERTEX_TOLERANCE = 1e-6
-# Frames of the centre line that are in memory at a time.
-FRAME_BLOCK = 64
-
-
 @dataclass(frozen=True)
 class DisturbedRun:
-    """One disturbed run: from `frame` on for `frames` frames.
+    """One disturbed run of `frames` frames from `frame` on.
 
-    strength: the force pushed with as a share of the centre line's (or the speed, of its greatest); vertex: the middle
-    of the pushed patch, None for velocities; snapshots: how many were taken.
+    strength: force of the push as a share of the motion's largest force, or speed as a share of its largest; vertex:
+    centre of the pushed patch, None for velocities; snapshots: their number.
     """
 
     frame: int
@@ -121,54 +106,50 @@ class DisturbedRun:
 
 
 class NominalMotion:
-    """The centre line as the runs need it: states at its frames, and the force on every step [h] after them."""
+    """The undisturbed motion of a body: states at its frames, and the force on every step of h [s] after them."""
 
     def __init__(self, body: Body, animation: Animation, force: ForceLike, substeps: int):
         checks.require_instance(body, Body, "body")
         checks.require_instance(animation, Animation, "motion")
         self.body, self.animation, self.substeps = body, animation, substeps
         self.h = 1.0 / animation.fps / substeps
-        self._require_matching_body()
+        if animation.n != body.vertex_count:
+            raise InputError(f"the centre line has {animation.n} vertices, but the body has {body.vertex_count}")
+        off = np.abs(animation.mesh.vertices - body.vertices).max(axis=1)
+        rounding = 1e-6 * body.size  # of files in single precision
+        if off.max() > rounding:
+            raise InputError(
+                f"the centre line is of another mesh: at rest its vertex {int(off.argmax())} is {off.max():.3g} m away "
+                "from the body's; simulate this body"
+            )
+        if animation.frames < 3:
+            raise InputError(f"the centre line has {animation.frames} frames, but must have at least 3")
+        moved = np.abs(animation.positions[:, body.fixed] - body.vertices[body.fixed]).max(axis=(0, 2), initial=0.0)
+        if moved.max(initial=0.0) > rounding:
+            worst = int(moved.argmax())
+            raise InputError(f"fixed vertex {body.fixed[worst]} moves by {moved[worst]:.3g} m in the centre line")
         self._force = force
         if force is not None and not callable(force):
             shape = (animation.frames, body.vertex_count, 3) if has_three_axes(force) else (body.vertex_count, 3)
             self._force = checks.require_real_array(force, "force", shape)
 
-    def _require_matching_body(self) -> None:
-        body, centre = self.body, self.animation
-        if centre.n != body.vertex_count:
-            raise InputError(f"the centre line has {centre.n} vertices, but the body has {body.vertex_count}")
-        off = np.abs(centre.mesh.vertices - body.vertices).max(axis=1)
-        if off.max() > FIXED_VERTEX_TOLERANCE * body.size:
-            raise InputError(
-                f"the centre line is of another mesh: at rest its vertex {int(off.argmax())} is {off.max():.3g} m away "
-                "from the body's; simulate this body"
-            )
-        if centre.frames < 3:
-            raise InputError(f"the centre line has {centre.frames} frames, but must have at least 3")
-        moved = np.abs(centre.positions[:, body.fixed] - body.vertices[body.fixed]).max(axis=(0, 2), initial=0.0)
-        if moved.max(initial=0.0) > FIXED_VERTEX_TOLERANCE * body.size:
-            worst = int(moved.argmax())
-            raise InputError(f"fixed vertex {body.fixed[worst]} moves by {moved[worst]:.3g} m in the centre line")
-
     def compute_state(self, frame: int) -> tuple[Array, Array]:
-        """u and v (n, 3) at `frame`, zero at fixed vertices."""
-        at, rates = self.animation.positions, self.animation.velocities
-        u = np.asarray(at[frame] - self.body.vertices, dtype=np.float64)
-        v = self._estimate_velocity(frame) if rates is None else np.array(rates[frame], dtype=np.float64)
+        """u and v (n, 3) at `frame`, zero at fixed vertices; velocities that the motion lacks are second order."""
+        animation = self.animation
+        u = np.asarray(animation.positions[frame] - self.body.vertices, dtype=np.float64)
+        if animation.velocities is None:
+            first = min(max(frame - 1, 0), animation.frames - 3)
+            near = np.asarray(animation.positions[first : first + 3], dtype=np.float64)
+            v: Array = np.gradient(near, 1.0 / animation.fps, axis=0, edge_order=2)[frame - first]
+        else:
+            v = np.array(animation.velocities[frame], dtype=np.float64)
         u[self.body.fixed] = v[self.body.fixed] = 0.0
         return u, v
 
-    def _estimate_velocity(self, frame: int) -> Array:
-        """Velocity from positions, to second order."""
-        first = min(max(frame - 1, 0), self.animation.frames - 3)
-        near = np.asarray(self.animation.positions[first : first + 3], dtype=np.float64)
-        return np.asarray(np.gradient(near, 1.0 / self.animation.fps, axis=0, edge_order=2)[frame - first])
-
     def iterate_displacements(self) -> Iterator[Array]:
-        """All displacements (3n, k) in order, a few frames at a time."""
-        for first in range(0, self.animation.frames, FRAME_BLOCK):
-            frames = range(first, min(first + FRAME_BLOCK, self.animation.frames))
+        """All displacements (3n, k) in order, 64 frames at a time."""
+        for first in range(0, self.animation.frames, 64):
+            frames = range(first, min(first + 64, self.animation.frames))
             yield np.stack([self.compute_state(frame)[0].ravel() for frame in frames], axis=1)
 
     def evaluate_force(self, frame: int, step: int) -> Array | None:
@@ -179,37 +160,22 @@ class NominalMotion:
             at = (frame * self.substeps + step) * self.h
             return self.body.check_vertex_vectors(self._force(at), f"force({at:.6g})")
         rows = np.asarray(self._force)
-        return rows if rows.ndim == 2 else rows[frame - (-step // self.substeps)]
-
-    def evaluate_forces(self, frame: int, steps: int) -> Array | None:
-        """None, the constant force (n, 3), or one for each step from `frame` on (steps + 1, n, 3)."""
-        if self._force is None or np.ndim(self._force) == 2:  # type: ignore[arg-type]
-            return self.evaluate_force(frame, 0)
-        return np.array([self.evaluate_force(frame, step) for step in range(steps + 1)])
+        return rows if rows.ndim == 2 else np.asarray(rows[frame - (-step // self.substeps)])
 
     @cached_property
     def period(self) -> float:
-        """Of the first mode [s]; at most the whole motion."""
+        """Period of the first mode [s], at most the duration of the motion."""
         slowest = float(modes(self.body, 1).frequencies[0])
         return min(1.0 / max(slowest, 1e-300), self.animation.duration)
-
-    @cached_property
-    def max_force(self) -> float:
-        """The greatest Σ|f_i| [N] over the frames; the weight where there is no force."""
-        rows = (self.evaluate_force(frame, 0) for frame in range(self.animation.frames))
-        greatest = max(float(np.linalg.norm(row, axis=1).sum()) if row is not None else 0.0 for row in rows)
-        return greatest or self.body.weight
-
-    def compute_max_speed(self, duration: float) -> float:
-        """The greatest √(vᵀMv) over the frames; where it stands still, what its weight gives it in `duration`."""
-        rates = (self.compute_state(frame)[1].ravel() for frame in range(self.animation.frames))
-        greatest = max(compute_mass_norm(self.body, rate) for rate in rates)
-        return greatest or float(np.sqrt(self.body.total_mass)) * EARTH_GRAVITY * duration
 
 
 @dataclass(frozen=True)
 class SamplingSchedule:
-    """How long a push lasts [s], how many frames a run has at most, and how many lie between its snapshots."""
+    """Duration of a push [s], maximal number of frames of a run, and frames between its snapshots.
+
+    By default a push lasts a quarter of the first period, which bends the body and leaves it swinging; a run three
+    periods, and 10 frames at least; twelve snapshots in a period resolve three times its frequency.
+    """
 
     push_duration: float
     horizon: int
@@ -220,22 +186,20 @@ class SamplingSchedule:
         cls, motion: NominalMotion, duration: float | None, horizon: int | None, every: int | None
     ) -> SamplingSchedule:
         frames = motion.period * motion.animation.fps
+        if duration is None:
+            duration = 0.25 * motion.period
+        if horizon is None:
+            horizon = max(int(np.ceil(3.0 * frames)), 10)
+        every = max(int(frames / 12.0), 1) if every is None else every
         return cls(
-            PUSH_PERIODS * motion.period if duration is None else checks.require_positive(duration, "duration (s)"),
-            max(int(np.ceil(HORIZON_PERIODS * frames)), MIN_HORIZON)
-            if horizon is None
-            else checks.require_integer(horizon, "horizon (frames)"),
-            max(int(frames / SNAPSHOTS_PER_PERIOD), 1)
-            if every is None
-            else checks.require_integer(every, "every (frames)"),
+            checks.require_positive(duration, "duration (s)"),
+            checks.require_integer(horizon, "horizon (frames)"),
+            checks.require_integer(every, "every (frames)"),
         )
-
-    def count_snapshots(self, frames: int) -> int:
-        return max(frames // self.snapshot_interval, 1)
 
 
 class SamplingPlan(Sequence[DisturbedRunTask]):
-    """The runs, all drawn at once; their states and forces are gathered when a worker is free for them."""
+    """All runs, drawn at once; states and forces of each are gathered when a worker is free."""
 
     def __init__(self, motion: NominalMotion, schedule: SamplingSchedule, seed: int, strength: tuple[float, float]):
         self.motion, self.schedule, self.seed, self.strength = motion, schedule, seed, strength
@@ -243,26 +207,45 @@ class SamplingPlan(Sequence[DisturbedRunTask]):
         self._disturbances: list[Array] = []
 
     def draw_runs(self, runs: int, kind: str, vertices: ArrayLike | None) -> None:
-        """Time-stratified: one start in each of `runs` equal parts of the motion."""
-        course, last = self.motion, self.motion.animation.frames - 1
-        require_memory(24 * runs * course.body.vertex_count, f"the disturbances of {runs} runs", "use fewer runs")
-        shape = self._make_velocity_sampler(vertices) if kind == "velocities" else self._make_impulse_sampler(vertices)
+        """Draw one start in each of `runs` equal parts of the motion, and a disturbance of size one for each."""
+        motion, body, last = self.motion, self.motion.body, self.motion.animation.frames - 1
+        require_memory(24 * runs * body.vertex_count, f"the disturbances of {runs} runs", "use fewer runs")
+        self._is_force = kind == "impulses"
+        draw = self._make_impulse_sampler(vertices) if self._is_force else self._make_velocity_sampler(vertices)
         for index in range(runs):
             random = np.random.default_rng([self.seed, index])
             frame = min(int((index + random.uniform()) * last / runs), last - 1)
             frames = min(self.schedule.horizon, last - frame)
             share = float(random.uniform(*self.strength))
-            vertex, unit = shape(random)
+            vertex, unit = draw(random)
             self._disturbances.append(unit)
-            self.runs.append(DisturbedRun(frame, frames, share, vertex, self.schedule.count_snapshots(frames)))
-        self._is_force = kind == "impulses"
-        self._disturbance_unit = (
-            course.max_force if self._is_force else course.compute_max_speed(self.schedule.push_duration)
-        )
+            snapshots = max(frames // self.schedule.snapshot_interval, 1)
+            self.runs.append(DisturbedRun(frame, frames, share, vertex, snapshots))
+        numbers = range(motion.animation.frames)
+        if self._is_force:
+            # the largest Σ|f_i| [N] of the frames, or the weight
+            rows = (motion.evaluate_force(frame, 0) for frame in numbers)
+            largest = max(0.0 if row is None else float(np.linalg.norm(row, axis=1).sum()) for row in rows)
+            self._disturbance_unit = largest or body.weight
+        else:
+            # the largest √(vᵀMv) of the frames, or the speed that gravity gives during a push
+            largest = max(compute_mass_norm(body, motion.compute_state(frame)[1].ravel()) for frame in numbers)
+            fallback = float(np.sqrt(body.total_mass)) * EARTH_GRAVITY * self.schedule.push_duration
+            self._disturbance_unit = largest or fallback
 
-    def _make_impulse_sampler(self, vertices: ArrayLike | None) -> DisturbanceSampler:
+    def _make_impulse_sampler(
+        self, vertices: ArrayLike | None
+    ) -> Callable[[np.random.Generator], tuple[int | None, Array]]:
+        """Forces (n, 3) of total size 1 on a patch around a random one of `vertices`, the surface unless given."""
         body = self.motion.body
-        places = _select_pushable_vertices(body, vertices)
+        if vertices is None:
+            places = np.setdiff1d(body.get_display_mesh().surface_vertices, body.fixed)
+            places = places if len(places) else body.free_vertices
+        else:
+            chosen = checks.require_index_array(vertices, "vertices", (None,), body.vertex_count)
+            places = np.setdiff1d(chosen, body.fixed)
+            if len(places) == 0:
+                raise InputError("vertices names none that is free to move; name some that are not fixed")
 
         def draw_impulse(generator: np.random.Generator) -> tuple[int | None, Array]:
             vertex = int(generator.choice(places))
@@ -274,60 +257,46 @@ class SamplingPlan(Sequence[DisturbedRunTask]):
 
         return draw_impulse
 
-    def _make_velocity_sampler(self, vertices: ArrayLike | None) -> DisturbanceSampler:
+    def _make_velocity_sampler(
+        self, vertices: ArrayLike | None
+    ) -> Callable[[np.random.Generator], tuple[int | None, Array]]:
+        """Velocities (n, 3) of size 1 mixed from twelve modes: noise on every vertex would ring in stiff modes."""
         if vertices is not None:
             raise InputError('vertices say where impulses act; leave them out with kind="velocities"')
         body = self.motion.body
-        mixed = modes(body, min(VELOCITY_MODES, len(body.free_dofs)), rigid=True).shapes
+        mixed = modes(body, min(12, len(body.free_dofs)), rigid=True).shapes
         return lambda random: (None, (mixed @ _draw_unit_vector(random, mixed.shape[1])).reshape(-1, 3))
 
     def __len__(self) -> int:
         return len(self.runs)
 
     def __getitem__(self, index: Any) -> Any:
-        run, course = self.runs[index], self.motion
-        steps = run.frames * course.substeps
-        shape, still = (
-            run.strength * self._disturbance_unit * self._disturbances[index],
-            np.zeros((course.body.vertex_count, 3)),
-        )
-        push, kick = (shape, still) if self._is_force else (still, shape)
-        lasting = min(checks.count_steps(self.schedule.push_duration, course.h, minimum=1), steps)
-        forces = course.evaluate_forces(run.frame, steps)
-        return DisturbedRunTask(run.frame, run.frames, *course.compute_state(run.frame), forces, push, lasting, kick)
-
-
-def _select_pushable_vertices(body: Body, vertices: ArrayLike | None) -> IndexArray:
-    """`vertices` without the fixed ones, the surface unless given."""
-    if vertices is None:
-        free = np.setdiff1d(body.get_display_mesh().surface_vertices, body.fixed)
-        return free if len(free) else body.free_vertices
-    free = np.setdiff1d(checks.require_index_array(vertices, "vertices", (None,), body.vertex_count), body.fixed)
-    if len(free) == 0:
-        raise InputError("vertices names none that is free to move; name some that are not fixed")
-    return free
+        run, motion = self.runs[index], self.motion
+        steps = run.frames * motion.substeps
+        disturbance = run.strength * self._disturbance_unit * self._disturbances[index]
+        still = np.zeros((motion.body.vertex_count, 3))
+        push, velocity_change = (disturbance, still) if self._is_force else (still, disturbance)
+        push_steps = min(checks.count_steps(self.schedule.push_duration, motion.h, minimum=1), steps)
+        forces = motion.evaluate_force(run.frame, 0)
+        if forces is not None and (callable(motion._force) or np.ndim(motion._force) == 3):  # type: ignore[arg-type]
+            forces = np.array([motion.evaluate_force(run.frame, step) for step in range(steps + 1)])
+        state = motion.compute_state(run.frame)
+        return DisturbedRunTask(run.frame, run.frames, *state, forces, push, push_steps, velocity_change)
 
 
 def _draw_unit_vector(generator: np.random.Generator, size: int) -> Array:
     vector = generator.standard_normal(size)
-    return vector / np.linalg.norm(vector)
+    return np.asarray(vector / np.linalg.norm(vector))
 
 
-def check_strength(strength: tuple[float, float]) -> tuple[float, float]:
-    low, high = checks.require_real_array(strength, "strength (least, most)", (2,)).tolist()
-    if not 0.0 <= low <= high or high == 0.0:
-        raise InputError(f"strength is ({low:g}, {high:g}), but must be shares (least, most), the most above zero")
-    return low, high
-
-
-DEFAULT_BASIS_SIZE = 24
+# --- the basis
 
 
 @dataclass(frozen=True)
 class ProjectionResiduals:
-    """What the basis misses: √(Σ|q - UUᵀMq|²_M / Σ|q|²_M) over the centre line, and over the runs.
+    """Share of the displacements outside the basis: √(Σ|q - UUᵀMq|²_M / Σ|q|²_M) over the motion, and over the runs.
 
-    worst: at the centre line's worst frame, as a share of its largest |q|_M.
+    worst_frame: at the worst frame of the motion, as a share of its largest |q|_M.
     """
 
     motion: float
@@ -337,8 +306,8 @@ class ProjectionResiduals:
 
 @dataclass(frozen=True)
 class SampledBasisReport:
-    """How the basis was made; share: of all snapshots' energy that it holds; weakened: runs whose disturbance was
-    halved until they could be simulated."""
+    """Origin of a sampled basis; energy_share: share of all snapshots' energy inside; weakened_runs: runs whose
+    disturbance was halved until they could be simulated."""
 
     size: int
     runs: int
@@ -404,47 +373,58 @@ def sample_basis(
 ) -> SampledBasis:
     """Mass-PCA of a motion and of `runs` full simulations that leave it at random times.
 
-    centre: the motion, from `simulate` with this force, gravity, integrator and substeps; velocities that it lacks are
-        taken from its positions. force: as `simulate` takes it, f(t) [N], (n, 3) or (frames, n, 3).
-    runs: how many, at most 1,000,000; one starts at a random time in each of as many equal parts of the motion.
+    motion: from `simulate` with this force, gravity, integrator and substeps; velocities that it lacks are taken from
+        its positions. force: as `simulate` takes it, f(t) [N], (n, 3) or (frames, n, 3).
+    runs: at most 1,000,000; one starts at a random time in each of as many equal parts of the motion.
     size: directions of the basis, 24 unless `energy` is given, a share of the snapshots' energy to hold.
     kind: "impulses" push a patch around a random one of `vertices` (on the surface and not fixed, unless given) in a
         random direction, for `duration` [s] (a quarter of the first period), with a random share `strength` of the
-        centre line's greatest force Σ|f_i|, or of the weight when it has none; "velocities" add a mix of modes with
-        that share of its greatest speed √(vᵀMv).
-    horizon: frames that a run lasts at most (three first periods); every: frames between its snapshots.
-    cluster: who simulates, see `cajole.cluster.map`; the result is the same to the bit.
-    Raises InputError for a motion of another body or numbers that make no sense, NotConverged, Cancelled.
+        motion's largest force Σ|f_i|, or of the weight if it has none; "velocities" add a mix of modes with that share
+        of its largest speed √(vᵀMv).
+    horizon: maximal frames of a run (three first periods); every: frames between its snapshots.
+    cluster: executor of the simulations, see `cajole.cluster.map`; the result is bit-identical.
+    Raises InputError for a motion of another body or invalid numbers, NotConverged, Cancelled.
     """
     began = time.perf_counter()
     runs = checks.repetitions(runs, "runs")
-    course = NominalMotion(body, motion, force, checks.repetitions(substeps, "substeps"))
+    nominal = NominalMotion(body, motion, force, checks.repetitions(substeps, "substeps"))
     checks.require_choice(integrator, "integrator", INTEGRATORS)
-    span = SamplingSchedule.for_motion(course, duration, horizon, every)
-    plan = SamplingPlan(course, span, checks.require_integer(seed, "seed", minimum=0), check_strength(strength))
+    schedule = SamplingSchedule.for_motion(nominal, duration, horizon, every)
+    seed = checks.require_integer(seed, "seed", minimum=0)
+    low, high = checks.require_real_array(strength, "strength (least, most)", (2,)).tolist()
+    if not 0.0 <= low <= high or high == 0.0:
+        raise InputError(f"strength is ({low:g}, {high:g}), but must be shares (least, most), the most above zero")
+    plan = SamplingPlan(nominal, schedule, seed, (low, high))
     plan.draw_runs(runs, checks.require_choice(kind, "kind", DISTURBANCE_KINDS), vertices)
-    worker = DisturbedRunWorker(body, course.h, course.substeps, integrator, gravity, span.snapshot_interval)
-    made: list[DisturbedRun] = []
+    worker = DisturbedRunWorker(body, nominal.h, nominal.substeps, integrator, gravity, schedule.snapshot_interval)
+    simulated: list[DisturbedRun] = []
 
     def iterate_snapshot_blocks() -> Iterator[Array]:
-        yield from course.iterate_displacements()
+        yield from nominal.iterate_displacements()
         results = stream(worker, plan, cluster=cluster, progress=build_subprogress(progress, 0.0, 0.9))
         for run, (scale, states) in zip(plan.runs, results):
-            made.append(replace(run, strength=scale * run.strength))
+            simulated.append(replace(run, strength=scale * run.strength))
             yield states
 
     count = motion.frames + sum(run.snapshots for run in plan.runs)
     size = DEFAULT_BASIS_SIZE if size is None and energy is None else size
     found = compute_principal_components(body, iterate_snapshot_blocks(), count, size=size, energy_share=energy)
     report_progress(progress, 0.95, "principal components")
-    captured = _compute_projection_residuals(course, found)
-    weakened = sum(a.strength != b.strength for a, b in zip(made, plan.runs))
+    residuals = _compute_projection_residuals(nominal, found)
+    weakened = sum(a.strength != b.strength for a, b in zip(simulated, plan.runs))
     seconds = time.perf_counter() - began
-    told = SampledBasisReport(
-        len(found.energies), len(made), count, found.energy_share, captured, weakened, found.is_incremental, seconds
+    report = SampledBasisReport(
+        len(found.energies),
+        len(simulated),
+        count,
+        found.energy_share,
+        residuals,
+        weakened,
+        found.is_incremental,
+        seconds,
     )
     report_progress(progress, 1.0, "done")
-    return SampledBasis(found.basis, found.energies, tuple(made), captured, told)
+    return SampledBasis(found.basis, found.energies, tuple(simulated), residuals, report)
 
 
 def _compute_projection_residuals(motion: NominalMotion, components: PrincipalComponents) -> ProjectionResiduals:
@@ -458,8 +438,107 @@ def _compute_projection_residuals(motion: NominalMotion, components: PrincipalCo
         sizes[part], missed[part] = (q * (M @ q)).sum(axis=0), np.maximum((rest * (M @ rest)).sum(axis=0), 0.0)
         held[part] = ((MU.T @ q) ** 2).sum(axis=0)
         first = part.stop
-    centre = np.sqrt(missed.sum() / max(sizes.sum(), 1e-300))
+    overall = np.sqrt(missed.sum() / max(sizes.sum(), 1e-300))
     worst = np.sqrt(missed.max() / max(sizes.max(), 1e-300))
     total = max(components.total_energy - sizes.sum(), 1e-300)
     runs = np.sqrt(max(1.0 - (components.energies.sum() - held.sum()) / total, 0.0))
-    return ProjectionResiduals(float(centre), float(worst), float(runs))
+    return ProjectionResiduals(float(overall), float(worst), float(runs))
+
+
+# --- flows
+
+
+@dataclass(frozen=True, eq=False)
+class FlowSamples:
+    """snapshots: (k, n) [m/s] in single precision, those of the motion first; gusts: the disturbance of each run."""
+
+    snapshots: NDArray[np.float32]
+    gusts: tuple[Gust, ...]
+
+    def __repr__(self) -> str:
+        return f"FlowSamples({len(self.snapshots)} snapshots of {len(self.gusts)} runs)"
+
+
+@dataclass(frozen=True, eq=False)
+class _FlowSampleWorker:
+    """Simulates one disturbed run; can be sent to another process."""
+
+    flow: Flow
+    dt: float
+    force: FlowForceInput
+    last_step: int
+    snapshot_interval: int
+
+    def __call__(self, item: tuple[int, Array, Gust]) -> NDArray[np.float32]:
+        first, state, gust = item
+        snapshots = []
+        for step in range(first, self.last_step):
+            driven = evaluate_force(self.flow, self.force, step, self.dt)
+            blown = gust.compute_acceleration(self.flow, step, self.dt)
+            state = self.flow.step(state, self.dt, blown if driven is None else driven + blown)
+            if (step - first) % self.snapshot_interval == 0:
+                snapshots.append(state.astype(np.float32))
+        return np.array(snapshots)
+
+
+def sample_flow(
+    motion: FlowMotion,
+    *,
+    runs: int = 50,
+    particles: ArrayLike = (),
+    strength: tuple[float, float] = (0.05, 0.20),
+    radius: tuple[float, float] = (0.04, 0.12),
+    every: int | None = None,
+    seed: int = 0,
+    cluster: Cluster = None,
+    progress: ProgressCallback | None = None,
+) -> FlowSamples:
+    """Snapshots of `motion` and of `runs` full simulations, each disturbed by one gust at a random time.
+
+    Times are drawn one in each of as many equal parts of the motion. A gust blows for one step in a random direction,
+    on one of `particles` (N, 2) [m] (where they start) as they pass, or, without any, where the flow is fast.
+    strength: the speed that it gives, between these shares of the motion's fastest; radius: between these shares of the
+        shorter side of the box. every: frames between snapshots of a run; None for 1200 snapshots in all.
+    cluster: executor of the simulations, see `cajole.cluster.map`; the result is bit-identical.
+    Raises InputError for invalid numbers, SolveError when a run comes from outside the box, Cancelled.
+    """
+    checks.require_instance(motion, FlowMotion, "motion")
+    flow, count, steps = motion.flow, checks.require_integer(runs, "runs"), motion.frames - 1
+    # at least one snapshot of every run, with about 500 bytes for its gust and its start
+    needed = count * (4 * flow.face_count + 500)
+    require_memory(needed, f"the snapshots of {count} runs", "use fewer runs, or a coarser flow")
+    checks.repetitions(count, "runs")
+    random = np.random.default_rng(checks.require_integer(seed, "seed", minimum=0))
+    firsts = np.minimum((steps * (np.arange(count) + random.random(count)) / count).astype(int), steps - 1)
+    ranges = {}
+    for name, value in (("strength", strength), ("radius", radius)):
+        low, high = checks.require_real_array(value, name, (2,)).tolist()
+        if not 0 < low <= high:
+            raise InputError(f"{name} is ({low:.4g}, {high:.4g}), but must be two positive shares, the smaller first")
+        ranges[name] = low, high
+    max_speed = float(np.abs(motion.states).max())
+    paths = None if checks.is_empty(particles) else motion.advect(particles)
+    low_radius, high_radius = min(flow.size) * np.array(ranges["radius"])
+
+    def draw_gust(frame: int) -> Gust:
+        angle, share = random.uniform(0.0, 2.0 * np.pi), random.uniform(*ranges["strength"])
+        speed = share * max_speed / motion.dt
+        if paths is None:
+            u, v = flow.split_faces(motion.states[frame])
+            fast = (0.25 * ((u[1:] + u[:-1]) ** 2 + (v[:, 1:] + v[:, :-1]) ** 2)).ravel()
+            cell = random.choice(fast.size, p=fast / fast.sum() if fast.any() else None)
+            at = np.array(np.unravel_index(cell, (flow.columns, flow.rows)), dtype=np.float64)
+            x, y = (flow.cell_size * (at + 0.5)).tolist()
+        else:
+            x, y = paths[frame, random.integers(paths.shape[1])].tolist()
+        acceleration = float(speed * np.cos(angle)), float(speed * np.sin(angle))
+        return Gust((x, y), acceleration, float(random.uniform(low_radius, high_radius)), time=frame * motion.dt)
+
+    gusts = [draw_gust(int(first)) for first in firsts]
+    if every is None:
+        # the Gram matrix of 1200 snapshots takes a few seconds
+        every = max(1, -int(-(steps - firsts).sum() // 1200))
+    worker = _FlowSampleWorker(flow, motion.dt, motion.force, steps, checks.require_integer(every, "every"))
+    items = [(int(first), motion.states[first], gust) for first, gust in zip(firsts, gusts)]
+    blocks = list(stream(worker, items, cluster=cluster, progress=progress))
+    return FlowSamples(np.concatenate([motion.states.astype(np.float32), *blocks]), tuple(gusts))

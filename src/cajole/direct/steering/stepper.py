@@ -303,7 +303,8 @@ class FlowStepper(Stepper):
     def _run_kernel(self, external: Array) -> SteppedFrames:
         shot, model, flow = self.reference, self.reference.model, self.reference.model.flow
         states, feedback = np.empty_like(external), np.empty_like(external)
-        particles, before = np.empty((len(external), *self._particles.shape)), self._z.copy()
+        particles = np.empty((len(external), *self._particles.shape))
+        before = None if self.smoke is None else self._z.copy()
         try:
             done = kernels.rollout_flow_with_feedback(
                 model.packed_advection,
@@ -329,7 +330,7 @@ class FlowStepper(Stepper):
         if done < len(external):
             step = self.step_index + done + 1
             raise NotConverged(f"step {step} overflows: the gust is too strong; blow less, or lower dt")
-        if self.smoke is not None:
+        if self.smoke is not None and before is not None:
             for after in states:
                 with limit_blas_threads():
                     midpoint = (model.basis_float32 @ (0.5 * (before + after)).astype(np.float32)).astype(np.float64)

@@ -11,7 +11,7 @@ from cajole.arrays import Array
 from cajole.direct import steer
 from cajole.direct.steering.controller import FlowController
 from cajole.direct.steering.disturbances import GustNoise
-from cajole.direct.steering.flow_sampling import sample_flow
+from cajole.direct.steering.sampling import sample_flow
 from cajole.flow import Flow, FlowForce, FlowMotion
 from cajole.progress import ProgressCallback, build_subprogress
 from cajole.reduction import FlowShot
