@@ -350,7 +350,7 @@ def test_live_methods_take_turns_identity() -> None:
 
 def test_flow_live_methods_take_turns_identity() -> None:
     live = fixed_flow_controller().start()
-    assert take_turns(live, live, "_advect_smoke", live.step, live.restart)
+    assert take_turns(live, live._stepper, "rollout", live.step, live.restart)
 
 
 def test_pose_session_methods_take_turns_identity() -> None:

@@ -9,7 +9,7 @@ import scipy.sparse.linalg
 
 import cajole as cj
 from cajole.flow import Flow, Gust
-from cajole.flow.poisson import PressureSolver, diffuse
+from cajole.flow.fluid import PressureSolver, diffuse
 from flow_cases import small, small_motions, taylor_green
 
 
