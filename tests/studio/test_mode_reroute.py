@@ -120,7 +120,7 @@ def test_a_dragged_vertex_is_a_goal_and_the_second_run_reaches_it_claim(mode: Re
     assert desk.of("notice")[-1]["tone"] == "ok"
     there = mode.compute_stream_vertices("result", FRAME)
     assert there is not None
-    assert np.linalg.norm(there[CORNER] - goal["position"]) < mode.settings.within
+    assert np.linalg.norm(there[CORNER] - goal["position"]) < mode.dials.within
     np.testing.assert_array_equal(mode.compute_stream_vertices("given", FRAME), pilot[FRAME])
     # what runs is `reroute` with what the dials say
     reference = cj.reroute(NET, mode.require_pilot(), mode.goals[0].to_goal(), limit=2.0, reach=mode.default_reach)
@@ -310,7 +310,7 @@ def test_a_mesh_of_ones_own_falls_held_where_it_is_pinned(desk: FakeDesk) -> Non
     assert mode.pilot is pilot
     kept = mode.create_snapshot()
     again = RerouteMode(FakeDesk(), mode.content, ModeSnapshot(json.loads(json.dumps(kept.document)), kept.arrays))
-    assert again.settings == mode.settings
+    assert again.dials == mode.dials
     assert again.net.fixed.tolist() == [0, 4]
 
 
@@ -368,9 +368,9 @@ def test_wrong_messages_bad_input(mode: RerouteMode, command: str, values: dict[
     with pytest.raises(InputError, match=words):
         do(mode, command, **values)
     after = mode.capture_state()
-    assert (after.goals, after.settings, after.pilot, after.run) == (
+    assert (after.goals, after.dials, after.pilot, after.run) == (
         before.goals,
-        before.settings,
+        before.dials,
         before.pilot,
         before.run,
     )

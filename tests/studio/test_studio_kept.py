@@ -19,8 +19,9 @@ from cajole.errors import FileError, InputError
 from cajole.progress import report_progress
 from cajole.studio.clients import Outbox
 from cajole.studio.content import build_animation_content
-from cajole.studio.messages import StateMessage
+from cajole.studio.messages import AddSuggestedTargets, StateMessage, Undo, ViewLabels
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
+from cajole.studio.modes.keyframe.messages import Optimise
 from cajole.studio.modes.payloads import build_force_meter
 from cajole.studio.project import Project
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup
@@ -108,7 +109,7 @@ class Told(StudioMode):
 
     @property
     def commands(self):
-        return {"undo": self.add, "optimise": self.work, "moves": self.fail}
+        return {Undo: self.add, Optimise: self.work, AddSuggestedTargets: self.fail}
 
     @property
     def frames(self):
@@ -119,7 +120,7 @@ class Told(StudioMode):
         return 24.0
 
     def build_state(self):
-        return {"meter": build_force_meter(None), "labels": {"now": "", "result": ""}, "count": self.count}
+        return CountState(meter=build_force_meter(None), labels=ViewLabels("", ""), count=self.count)
 
     def compute_live_vertices(self, frame):
         return self.content.compute_drawn_positions(self.content.animation.frame(frame))

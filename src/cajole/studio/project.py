@@ -259,7 +259,7 @@ class Project:
                 self._switch_mode(command, mode)
             case Export():
                 self._export(command, mode)
-            case _ if type(command) in mode.commands or command.name in mode.commands:
+            case _ if type(command) in mode.commands:
                 return run_handler(mode.commands, command)
             case _:
                 title = mode.name.capitalize()

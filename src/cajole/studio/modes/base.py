@@ -1,6 +1,6 @@
-"""What a mode of the studio is, and what the project that it lives in offers it.
+"""Interface between modes of the studio and the project that they belong to.
 
-A mode runs on its project's solver thread alone: every method here is called there, one at a time.
+All methods are called on the solver thread of the project, one at a time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ from cajole.errors import InputError
 from cajole.progress import ProgressCallback
 from cajole.studio.content import ProjectContent, get_motion
 from cajole.studio.messages import StateMessage
-from cajole.studio.protocol import Answer, ServerMessage
+from cajole.studio.protocol import Answer, Command, ServerMessage
 
-Message = Mapping[str, Any]
-Handler = Callable[[Any], Answer | Mapping[str, Any] | None]
-
-
+# handlers by class of command
+Handlers = Mapping[type[Command], Callable[[Any], Answer | None]]
 # what json reads and writes: snapshots of modes, which each mode validates when it is restored
 JsonObject = dict[str, Any]
 
@@ -39,98 +37,100 @@ class ModeSnapshot:
 
 
 class ModeHost(Protocol):
-    """What a project offers the mode that is at work in it."""
+    """Interface of a project for its mode."""
 
-    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
-        """A message to every tab."""
+    def broadcast(self, message: ServerMessage) -> None:
+        """Send a message to every tab."""
 
     def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
-        """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins.
+        """Show drawn vertices (k, 3) [m] in the first view; newer ones replace those that wait.
 
-        ghost: as many vertices of a body that is seen beside it at the same moment; seq: of the message that it
-        answers, so that a tab knows how long that took.
+        ghost: (k, 3) [m] of a body that is drawn beside it; reply_seq: `seq` of the command that it answers, so that
+        the tab can measure the latency.
         """
 
     def record_change(self, label: str | None = None, *, frames_changed: bool = True) -> None:
-        """Something was done: tell the tabs, and save. label: what undo calls it; motion: whether frames differ."""
+        """Send the state to all tabs, and save; label: of the change, None if nothing new needs to be saved.
+
+        frames_changed: tabs discard the frames that they have.
+        """
 
     def invalidate_frames(self) -> None:
-        """Frames differ from now on, though nothing is kept yet: a hand is at work."""
+        """Make tabs discard the frames that they have, during a drag."""
 
     def resend_geometry(self) -> None:
-        """What is drawn has other triangles from now on: `Mode.drawn` is told anew."""
+        """Send `drawn_content` again, after its triangles or bounds have changed."""
 
     def resend_regions(self) -> None:
-        """Vertices belong to other regions from now on: `Mode.zoned` is told anew."""
+        """Send `region_labels` again, after they have changed."""
 
     def begin_job(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
-        """A progress callback for long work, shown as a job; it returns False once the author cancels or stops it.
+        """Start a job; its progress callback returns False once the user cancels or stops it.
 
-        Each call also sends frames that tabs wait for, so that playing goes on.
+        Each call of it also sends frames that tabs wait for, so that playback goes on.
         """
 
     def end_job(self) -> None:
-        """The work that `working` announced is done."""
+        """End the job of `begin_job` as done."""
 
     @property
     def job_id(self) -> str | None:
-        """What the present work is called in messages, None when there is none."""
+        """Id of the job under way, None without one."""
 
     @property
     def has_stop_request(self) -> bool:
-        """Whether the author stopped the present work and wants what it has."""
+        """True if the user stopped the job and wants its result so far."""
 
 
 class StudioMode(ABC):
-    """One verb at work on a project.
+    """A mode of an open project.
 
-    commands: handlers by the names of docs/studio-protocol.md, each given a message whose values the handler checks
-    itself; what it returns goes into the answer. Handlers raise CajoleError for what cannot be done.
+    Handlers of commands check what depends on the project, return the answer (None for an empty one), and raise
+    CajoleError for what cannot be done.
     """
 
     name: str
     # class of the state message
     state_type: type[StateMessage] = StateMessage
-    # streams whose frames never change while the mode is at work: tabs keep them
+    # streams whose frames never change in the mode, so that tabs keep them
     immutable_streams: tuple[str, ...] = ()
 
     @property
     def drawn_content(self) -> ProjectContent | None:
-        """What is drawn, where that is not what is open."""
+        """Content that is drawn, None for the content that is open."""
         return None
 
     @property
     def region_labels(self) -> tuple[IndexArray, IndexArray] | None:
-        """Regions that colour what is drawn: of each vertex of the body, and of the first view's guide; -1 for none."""
+        """Region of each vertex of the body, and of the guide in the first view, -1 for none; None without regions."""
         return None
 
     @property
     def smoke_image(self) -> NDArray[np.uint8] | None:
-        """Smoke (rows, columns) around what is drawn, as it is now; None where there is none."""
+        """Present smoke (rows, columns), None without smoke."""
         return None
 
     @property
     @abstractmethod
-    def commands(self) -> Mapping[Any, Handler]:
-        """Handlers by name."""
+    def commands(self) -> Handlers: ...
 
     @property
     @abstractmethod
     def frames(self) -> int:
-        """How many frames the time line has."""
+        """Number of frames of the time line."""
 
     @property
     @abstractmethod
     def fps(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
 
     @abstractmethod
-    def build_state(self) -> StateMessage | dict[str, Any]:
-        """lanes, meter, selection, trails, labels, undo, redo, and under its own name what only this mode has."""
+    def build_state(self) -> StateMessage:
+        """The state, with a field of the mode's name; the project fills in revision, mode and frame."""
 
     @abstractmethod
     def compute_live_vertices(self, frame: int) -> Array:
-        """What the first view shows when the edit frame is `frame`: drawn vertices (k, 3) [m]."""
+        """Make `frame` the edit frame: drawn vertices (k, 3) [m] of the first view."""
 
     @abstractmethod
     def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
@@ -138,7 +138,7 @@ class StudioMode(ABC):
 
     @abstractmethod
     def create_snapshot(self) -> ModeSnapshot:
-        """All that `restore` needs."""
+        """State for the disk; the mode is created from it again."""
 
     def export_content(self) -> ProjectContent:
         """The result as the content of another mode. Raises InputError where there is none."""
@@ -153,11 +153,11 @@ class StudioMode(ABC):
         raise InputError(f"{self.name.capitalize()} has no {kind} to write; export the result")
 
     def get_tick_delay(self) -> float | None:
-        """Seconds until `tick` wants to be called, None when never."""
+        """Seconds until `tick` is to be called, None for never."""
         return None
 
-    def tick(self) -> None:  # noqa: B027  most modes wait to be asked
-        """Live modes go on."""
+    def tick(self) -> None:  # noqa: B027  most modes only answer commands
+        """Advance what runs without commands."""
 
-    def close(self) -> None:  # noqa: B027  most modes hold nothing
-        """The project is closed or goes to another mode."""
+    def close(self) -> None:  # noqa: B027  most modes hold no resources
+        """Called when the project is closed or switches to another mode."""

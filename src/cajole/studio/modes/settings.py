@@ -1,61 +1,77 @@
-"""Settings of a mode as a frozen dataclass whose fields know what a message may set them to."""
+"""Changes to the settings of a mode, and checks of command values whose limits depend on what is open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
-from cajole.studio import message_values
-from cajole.studio.modes.base import Message
+import msgspec
+from msgspec import Struct
+from msgspec import inspect as types
 
-AnySettings = TypeVar("AnySettings")
+from cajole import checks
+from cajole.errors import InputError
+from cajole.studio.protocol import Command, describe_type
+
+AnySettings = TypeVar("AnySettings", bound=Struct)
 
 
-@dataclass(frozen=True)
-class SettingRule:
-    """Accepted values of a setting: one of `choices`, else a number within [minimum, maximum], else a flag.
+def change_settings(settings: AnySettings, command: Command, **changes: Any) -> AnySettings:
+    """The settings with the changes that a command asks for, which must fit the annotations of the fields.
 
-    optional: None is accepted as well; unit: the limits are multiples of it, so that they can depend on the body.
+    Raises InputError for a value that does not fit.
     """
-
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] | None = None
-    integer: bool = False
-    optional: bool = False
-    unit: str = ""
-
-
-def setting(default: Any = MISSING, minimum: float | None = None, maximum: float | None = None, **rule: Any) -> Any:
-    """A field of a settings dataclass that `update_settings` may change; the other arguments are of `SettingRule`."""
-    rule.setdefault("integer", isinstance(default, int))
-    return field(default=default, metadata={"rule": SettingRule(minimum, maximum, **rule)})
-
-
-def update_settings(
-    settings: AnySettings, message: Message, *, units: Mapping[str, float] | None = None
-) -> AnySettings:
-    """The settings with the values of a message; units: value of each unit that rules name.
-
-    Raises InputError for a value that its rule does not accept.
-    """
-    changes: dict[str, Any] = {}
-    for each in fields(settings):  # type: ignore[arg-type]
-        rule: SettingRule | None = each.metadata.get("rule")
-        if rule is None or each.name not in message:
+    for each in msgspec.structs.fields(settings):
+        if each.name not in changes:
             continue
-        scale = (units or {})[rule.unit] if rule.unit else 1
-        if rule.optional and message[each.name] is None:
-            changes[each.name] = None
-        elif rule.choices is not None:
-            changes[each.name] = message_values.read_choice(message, each.name, rule.choices)
-        elif rule.minimum is None or rule.maximum is None:
-            changes[each.name] = message_values.read_flag(message, each.name)
-        elif rule.integer:
-            limits = int(rule.minimum * scale), int(rule.maximum * scale)
-            changes[each.name] = message_values.read_integer(message, each.name, *limits)
-        else:
-            limits_ = rule.minimum * scale, rule.maximum * scale
-            changes[each.name] = message_values.read_number(message, each.name, *limits_)
-    return replace(settings, **changes)  # type: ignore[type-var]
+        try:
+            changes[each.name] = msgspec.convert(changes[each.name], each.type)
+        except msgspec.ValidationError:
+            value, wanted = changes[each.name], describe_type(types.type_info(each.type))
+            raise InputError(f"{each.name} of {command.name} is {value}, but must be {wanted}") from None
+    return msgspec.structs.replace(settings, **changes)
+
+
+def require_member(choices: Any, value: str, label: str) -> Any:
+    """A text that is one of a `Literal`. Raises InputError."""
+    return checks.require_choice(value, label, get_args(choices))
+
+
+def require_index(command: Command, name: str, count: int, *, first: int = 0) -> int:
+    """A field of a command as an index in [first, count). Raises InputError."""
+    label = f"{name} of {command.name}"
+    return checks.require_integer(getattr(command, name), label, minimum=first, maximum=count - 1)
+
+
+def require_frames(command: Any, count: int) -> list[int]:
+    """`frames` of a command, each below `count`. Raises InputError."""
+    found = checks.require_index_array(list(command.frames), f"frames of {command.name}", (None,), count)
+    return [int(frame) for frame in found]
+
+
+def require_vertices(command: Any, count: int) -> list[int]:
+    """`nodes` of a command without duplicates, each below `count`, in the given order. Raises InputError."""
+    found = checks.require_index_array(list(command.nodes), f"nodes of {command.name}", (None,), count)
+    return list(dict.fromkeys(int(node) for node in found))
+
+
+def require_range(command: Command, name: str, minimum: float, maximum: float) -> None:
+    """Raise InputError if a field of a command is a number outside [minimum, maximum]."""
+    value = getattr(command, name)
+    if isinstance(value, int | float) and not minimum <= value <= maximum:
+        raise InputError(f"{name} of {command.name} is {value:g}, but must be between {minimum:g} and {maximum:g}")
+
+
+class HasNumber(Protocol):
+    """A gesture, by the number that the page gave it."""
+
+    number: int
+
+
+AnyGesture = TypeVar("AnyGesture", bound=HasNumber)
+
+
+def require_active_gesture(command: Any, active: AnyGesture | None) -> AnyGesture:
+    """The active gesture, if the command is of it. Raises InputError."""
+    if active is None or active.number != command.gesture:
+        raise InputError(f"gesture {command.gesture} of {command.name} has ended or never began; begin it again")
+    return active

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+from cajole.checks import require_choice
 from cajole.errors import InputError
-from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost
+from cajole.studio.messages import CopyMarkers, DeleteMarkers, MoveMarkers, RenameMarker
+from cajole.studio.modes.base import Handlers, ModeHost
+from cajole.studio.modes.settings import require_frames
 from cajole.studio.modes.undo import AnyUndoState, UndoableMode
 
 
@@ -69,19 +71,19 @@ class MarkerMode(UndoableMode[AnyUndoState], Generic[AnyUndoState, AnyMarker]):
     def __init__(self, host: ModeHost, content: ProjectContent):
         super().__init__(host, content)
         self.markers: tuple[AnyMarker, ...] = ()
-        self._active_move: tuple[list[str], AnyUndoState, tuple[AnyMarker, ...]] | None = None
+        self._active_move: tuple[tuple[str, ...], AnyUndoState, tuple[AnyMarker, ...]] | None = None
 
     @abstractmethod
     def require_distinct(self, markers: tuple[AnyMarker, ...]) -> tuple[AnyMarker, ...]:
         """Return `markers`, or raise InputError if two of them exclude each other."""
 
     @property
-    def marker_commands(self) -> dict[str, Handler]:
+    def marker_commands(self) -> Handlers:
         return {
-            "marker.move": self._move_markers,
-            "marker.copy": self._copy_markers,
-            "marker.delete": self._delete_markers,
-            "marker.rename": self._rename_marker,
+            MoveMarkers: self._move_markers,
+            CopyMarkers: self._copy_markers,
+            DeleteMarkers: self._delete_markers,
+            RenameMarker: self._rename_marker,
         }
 
     def set_markers(self, markers: tuple[AnyMarker, ...], label: str, *, join: bool = False) -> None:
@@ -89,11 +91,9 @@ class MarkerMode(UndoableMode[AnyUndoState], Generic[AnyUndoState, AnyMarker]):
         with self.undo_step(label, join=join):
             self.markers = markers
 
-    def _move_markers(self, message: Message) -> None:
+    def _move_markers(self, command: MoveMarkers) -> None:
         """Move markers while the user drags them; two may share a frame until the message that is final."""
-        ids = self._read_ids(message)
-        frames = message_values.read_integers(message, "frames", self.frames)
-        is_final, shown = message_values.read_flag(message, "final"), self.capture_state()
+        ids, frames, shown = self._require_ids(command), require_frames(command, self.frames), self.capture_state()
         if self._active_move is None or self._active_move[0] != ids:
             self._active_move = (ids, shown, self.markers)
         _, before, start = self._active_move
@@ -101,20 +101,20 @@ class MarkerMode(UndoableMode[AnyUndoState], Generic[AnyUndoState, AnyMarker]):
         try:
             targets = _map_target_frames(start, ids, frames)
             moved = sort_markers(replace(marker, frame=targets.get(marker.id, marker.frame)) for marker in start)
-            self.markers = self.require_distinct(moved) if is_final else moved
+            self.markers = self.require_distinct(moved) if command.final else moved
         except InputError:
             self.markers, self._active_move = start, None
             self.send_changes(shown, None)
             raise
-        if is_final:
+        if command.final:
             self._active_move = None
             if {marker.number: marker.frame for marker in moved} != {marker.number: marker.frame for marker in start}:
                 label = f"move {self._describe_count(ids)}"
                 self.history.record(label, before)
         self.send_changes(shown, label)
 
-    def _copy_markers(self, message: Message) -> None:
-        ids, frames = self._read_ids(message), message_values.read_integers(message, "frames", self.frames)
+    def _copy_markers(self, command: CopyMarkers) -> None:
+        ids, frames = self._require_ids(command), require_frames(command, self.frames)
         targets, first = _map_target_frames(self.markers, ids, frames), get_next_number(self.markers)
         copies = [
             replace(find_marker(self.markers, name), number=first + k, frame=targets[name])
@@ -123,24 +123,21 @@ class MarkerMode(UndoableMode[AnyUndoState], Generic[AnyUndoState, AnyMarker]):
         both = self.require_distinct(sort_markers([*self.markers, *copies]))
         self.set_markers(both, f"copy {self._describe_count(ids)}")
 
-    def _delete_markers(self, message: Message) -> None:
-        ids = self._read_ids(message)
+    def _delete_markers(self, command: DeleteMarkers) -> None:
+        ids = self._require_ids(command)
         rest = tuple(marker for marker in self.markers if marker.id not in ids)
         self.set_markers(rest, f"delete {self._describe_count(ids)}")
 
-    def _rename_marker(self, message: Message) -> None:
-        ids = self._read_ids(message)
-        if len(ids) != 1:
-            raise InputError(f"ids names {len(ids)} {self.noun}s; rename one at a time")
-        marker: Any = replace(find_marker(self.markers, ids[0]), name=message_values.read_text(message, "name"))  # type: ignore[call-arg]
+    def _rename_marker(self, command: RenameMarker) -> None:
+        (marker_id,) = self._require_ids(command)
+        marker: Any = replace(find_marker(self.markers, marker_id), name=command.name_.strip())  # type: ignore[call-arg]
         self.set_markers(replace_marker(self.markers, marker), f"rename {marker.title}")
 
-    def _read_ids(self, message: Message) -> list[str]:
-        message_values.read_choice(message, "lane", (self.lane,))
-        ids = message_values.read_texts(message, "ids")
-        for name in ids:
-            find_marker(self.markers, name)
-        return ids
+    def _require_ids(self, command: MoveMarkers | CopyMarkers | DeleteMarkers | RenameMarker) -> tuple[str, ...]:
+        require_choice(command.lane, f"lane of {command.name}", (self.lane,))
+        for marker_id in command.ids:
+            find_marker(self.markers, marker_id)
+        return command.ids
 
     def _describe_count(self, ids: Sequence[str]) -> str:
         return f"a {self.noun}" if len(ids) == 1 else f"{len(ids)} {self.noun}s"

@@ -6,13 +6,14 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback
-from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, StudioMode
+from cajole.studio.messages import NoticeMessage, Redo, Select, Undo
+from cajole.studio.modes.base import Handlers, ModeHost, StudioMode
+from cajole.studio.modes.settings import require_vertices
 
 AnyUndoState = TypeVar("AnyUndoState")
 
@@ -116,22 +117,19 @@ class UndoableMode(StudioMode, Generic[AnyUndoState]):
 
     def warn(self, title: str, text: str) -> None:
         """Show a warning in every tab."""
-        self.host.broadcast({"is": "notice", "tone": "warn", "title": title, "text": text})
-
-    def build_history_state(self) -> dict[str, Any]:
-        return {"undo": self.history.undo_label, "redo": self.history.redo_label}
+        self.host.broadcast(NoticeMessage(tone="warn", title=title, text=text))
 
     @property
-    def common_commands(self) -> dict[str, Handler]:
+    def common_commands(self) -> Handlers:
         """Handlers of selection and undo."""
         return {
-            "select": self._select,
-            "undo": lambda _: self._step_history(is_redo=False),
-            "redo": lambda _: self._step_history(is_redo=True),
+            Select: self._select,
+            Undo: lambda _: self._step_history(is_redo=False),
+            Redo: lambda _: self._step_history(is_redo=True),
         }
 
-    def _select(self, message: Message) -> None:
-        self.selected = message_values.read_vertices(message, "nodes", len(self.content.mesh.vertices), min_count=0)
+    def _select(self, command: Select) -> None:
+        self.selected = require_vertices(command, len(self.content.mesh.vertices))
         self.host.record_change(frames_changed=False)
 
     def _step_history(self, *, is_redo: bool) -> None:

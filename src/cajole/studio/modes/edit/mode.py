@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.direct import Editor, edit, save_edit
@@ -17,17 +18,43 @@ from cajole.direct.editing import serialization
 from cajole.direct.editing.constraint_system import EditState
 from cajole.direct.editing.constraints import OffsetConstraint, PointKey, VertexConstraint
 from cajole.direct.editing.editor import DragSession
-from cajole.direct.editing.report import WARP_NAMES
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.scenes.edit_scenes import VertexDrag
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.messages import (
+    AddSuggestedTargets,
+    BeginDrag,
+    CancelDrag,
+    CommitDrag,
+    CopyMarkers,
+    DeleteMarkers,
+    DragBeginAnswer,
+    DragCommitAnswer,
+    MovedMessage,
+    MoveDrag,
+    MoveMarkers,
+    PlaceVertex,
+    RenameMarker,
+    ViewLabels,
+)
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
 from cajole.studio.modes.edit import view_model
-from cajole.studio.modes.edit.messages import EditStateMessage
+from cajole.studio.modes.edit.messages import (
+    EditDefaults,
+    EditModeState,
+    EditStateMessage,
+    EndCondition,
+    EnergyKind,
+    PinDraggedVertices,
+    Reopen,
+    Tune,
+    WarpName,
+)
 from cajole.studio.modes.edit.view_model import format_marker_id
-from cajole.studio.modes.payloads import build_force_lanes, build_force_meter, build_selected_vertex, to_list
+from cajole.studio.modes.payloads import build_force_lanes, build_force_meter, build_selected_vertex, to_vec3
+from cajole.studio.modes.settings import require_active_gesture, require_frames, require_index, require_vertices
 from cajole.studio.modes.undo import UndoableMode
 
 
@@ -73,7 +100,7 @@ class EditMode(UndoableMode[EditUndoState]):
         self.uses_contacts = content.animation.contacts is not None
         self.computed_positions: dict[tuple[int, int], Array] = {}
         self._active_drag: EditDrag | None = None
-        self._active_move: tuple[list[str], EditUndoState] | None = None
+        self._active_move: tuple[tuple[str, ...], EditUndoState] | None = None
         self._next_meter_time = 0.0
         progress = host.begin_job("Preparing the motion")
         self.editor = self._open_editor(progress) if snapshot is None else self._restore_editor(snapshot, progress)
@@ -101,22 +128,22 @@ class EditMode(UndoableMode[EditUndoState]):
     # --- interface of the project
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
+    def commands(self) -> Handlers:
         return {
             **self.common_commands,
-            "drag.begin": self._begin_drag,
-            "drag.move": self._move_drag,
-            "drag.commit": self._commit_drag,
-            "drag.cancel": self._cancel_drag,
-            "place": self._place_vertex,
-            "pin": self._pin_vertices,
-            "moves": self._make_suggested_drags,
-            "tune": self._tune_editor,
-            "reopen": self._reopen_editor,
-            "marker.move": self._move_markers,
-            "marker.copy": self._copy_markers,
-            "marker.delete": self._release_markers,
-            "marker.rename": self._rename_marker,
+            BeginDrag: self._begin_drag,
+            MoveDrag: self._move_drag,
+            CommitDrag: self._commit_drag,
+            CancelDrag: self._cancel_drag,
+            PlaceVertex: self._place_vertex,
+            PinDraggedVertices: self._pin_vertices,
+            AddSuggestedTargets: self._make_suggested_drags,
+            Tune: self._tune_editor,
+            Reopen: self._reopen_editor,
+            MoveMarkers: self._move_markers,
+            CopyMarkers: self._copy_markers,
+            DeleteMarkers: self._release_markers,
+            RenameMarker: self._rename_marker,
         }
 
     @property
@@ -127,7 +154,7 @@ class EditMode(UndoableMode[EditUndoState]):
     def fps(self) -> float:
         return self.input_animation.fps
 
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> EditStateMessage:
         editor, motion, curve = self.editor, self.input_animation, self.editor.gentleness()
         drags = view_model.describe_drags(editor, self.content, self.marker_names)
         hint = "" if editor.settings.window is None else "Widen the window to make it gentler."
@@ -140,25 +167,49 @@ class EditMode(UndoableMode[EditUndoState]):
                 not editor.model.compute_constraint_rows(node).any(),
             )
             selection.append(build_selected_vertex(self.content, node, position, given, fixed=is_fixed))
-        return {
-            "lanes": [
+        settings, options, setup = editor.settings, editor.options, self.content.edit_setup
+        damping = setup.options.get("damping") or [
+            float(getattr(self.content.body, name, 0.0)) for name in ("alpha", "beta")
+        ]
+        contacts = motion.contacts
+        return EditStateMessage(
+            lanes=[
                 view_model.build_drag_lane(editor, drags, self.selected, self.fps),
                 *build_force_lanes(curve),
                 *view_model.build_contact_lanes(motion),
             ],
-            "meter": build_force_meter(curve, hint),
-            "selection": selection,
-            "trails": view_model.build_trails(editor, motion, self.selected, self.computed_positions),
-            "labels": {"now": "Editing", "result": "Result"},
-            **self.build_history_state(),
-            "edit": {
-                "drags": drags,
-                **view_model.build_panel(editor, self.content, motion),
-                "contacts": self.uses_contacts,
-                "contact_points": view_model.build_contact_points(editor, motion, self.current_frame),
-                "suggested": len(self._list_missing_drags()),
-            },
-        }
+            meter=build_force_meter(curve, hint),
+            selection=selection,
+            trails=view_model.build_trails(editor, motion, self.selected, self.computed_positions),
+            labels=ViewLabels("Editing", "Result"),
+            undo=self.history.undo_label,
+            redo=self.history.redo_label,
+            edit=EditModeState(
+                drags=drags,
+                h=settings.h,
+                alpha=settings.damping[0],
+                beta=settings.damping[1],
+                defaults=EditDefaults(
+                    h=setup.options.get("h") or 1.0 / motion.fps,
+                    alpha=damping[0],
+                    beta=damping[1],
+                    modes=setup.modes or options.modes,
+                ),
+                ends=cast(EndCondition, settings.ends),
+                energy=cast(EnergyKind, settings.energy),
+                smoothness=settings.smoothness,
+                window=settings.window,
+                editable=editor.editable_frames,
+                modes=options.modes,
+                most_modes=max(options.modes, min(1000, 3 * motion.n - 6)),
+                warp=cast(WarpName, options.warp),
+                contacts=self.uses_contacts,
+                contacts_found=0 if contacts is None else len(contacts),
+                contacts_kept=editor.contact_count,
+                contact_points=view_model.build_contact_points(editor, motion, self.current_frame),
+                suggested=len(self._list_missing_drags()),
+            ),
+        )
 
     def compute_live_vertices(self, frame: int) -> Array:
         self.current_frame = frame
@@ -217,44 +268,40 @@ class EditMode(UndoableMode[EditUndoState]):
 
     # --- drags
 
-    def _begin_drag(self, message: Message) -> Mapping[str, Any]:
+    def _begin_drag(self, command: BeginDrag) -> DragBeginAnswer:
         if self._active_drag is not None:  # its tab was closed during the drag
             self._active_drag.session.cancel()
             self._active_drag = None
-        number = message_values.read_integer(message, "gesture")
-        frame = message_values.read_integer(message, "frame", 0, self.frames - 1)
-        nodes = message_values.read_vertices(message, "nodes", self.input_animation.n)
+        frame, nodes = require_index(command, "frame", self.frames), require_vertices(command, self.input_animation.n)
         before, starts = self.capture_state(), self._compute_positions(frame)[nodes]
-        has_directions = message.get("directions") not in (None, "xyz")
-        directions = message_values.read_text(message, "directions", 3) if has_directions else None
+        directions = None if command.directions == "xyz" else command.directions
         session = self.editor.grab(nodes, frame, directions=directions)
-        self._active_drag = EditDrag(number, nodes, session, starts, before)
+        self._active_drag = EditDrag(command.gesture, nodes, session, starts, before)
         self.selected, self.current_frame = nodes, frame
-        return {"position": to_list(starts[0])}
+        return DragBeginAnswer(position=to_vec3(starts[0]))
 
-    def _move_drag(self, message: Message) -> None:
-        drag = message_values.require_active_gesture(message, self._active_drag)
+    def _move_drag(self, command: MoveDrag) -> None:
+        drag = require_active_gesture(command, self._active_drag)
         begin = time.perf_counter()
-        goal = drag.start_positions + message_values.read_vector(message, "delta")
-        landing = drag.session.move(goal, approximate=True)
+        landing = drag.session.move(drag.start_positions + command.delta, approximate=True)
         positions = drag.session.positions()
         self.computed_positions.clear()
-        seconds = time.perf_counter() - begin
+        milliseconds = 1e3 * (time.perf_counter() - begin)
         self.host.invalidate_frames()
-        seq, drawn = message_values.read_integer(message, "seq"), self.content.compute_drawn_positions(positions)
-        self.host.show_live_frame(drawn, frame=drag.session.frame, reply_seq=seq)
+        drawn = self.content.compute_drawn_positions(positions)
+        self.host.show_live_frame(drawn, frame=drag.session.frame, reply_seq=command.seq)
         begin, meter = time.perf_counter(), None
         if begin >= self._next_meter_time:
             meter = build_force_meter(self.editor.gentleness())
             # measured again after ten times its own duration, so that it slows the drag by a tenth at most
             self._next_meter_time = begin + 10.0 * (time.perf_counter() - begin)
-        self.host.broadcast({
-            "is": "moved", "gesture": drag.number, "seq": seq, "position": to_list(positions[drag.nodes[0]]),
-            "miss": float(landing.relative_error), "ms": 1e3 * seconds, "meter": meter,
-        })  # fmt: skip
+        position, miss = to_vec3(positions[drag.nodes[0]]), float(landing.relative_error)
+        self.host.broadcast(MovedMessage(
+            gesture=drag.number, seq=command.seq, position=position, miss=miss, ms=milliseconds, meter=meter
+        ))  # fmt: skip
 
-    def _commit_drag(self, message: Message) -> Mapping[str, Any]:
-        drag = message_values.require_active_gesture(message, self._active_drag)
+    def _commit_drag(self, command: CommitDrag) -> DragCommitAnswer:
+        drag = require_active_gesture(command, self._active_drag)
         self._active_drag = None
         landing, node, frame = drag.session.commit(), drag.nodes[0], drag.session.frame
         label = f"move {self.describe_vertices(drag.nodes)}"
@@ -263,28 +310,26 @@ class EditMode(UndoableMode[EditUndoState]):
         if not landing.reached:
             self.warn("Not quite there", f"{landing}")
         moved = self.editor.positions(frame)[node] - self.input_animation.positions[frame, node]
-        return {"missed": float(landing.relative_error), "moved": float(np.linalg.norm(moved))}
+        return DragCommitAnswer(missed=float(landing.relative_error), moved=float(np.linalg.norm(moved)))
 
-    def _cancel_drag(self, message: Message) -> None:
-        drag = message_values.require_active_gesture(message, self._active_drag)
+    def _cancel_drag(self, command: CancelDrag) -> None:
+        drag = require_active_gesture(command, self._active_drag)
         self._active_drag = None
         drag.session.cancel()
         self.send_changes(drag.undo_state, None)
 
-    def _place_vertex(self, message: Message) -> None:
-        node = message_values.read_integer(message, "node", 0, self.input_animation.n - 1)
-        frame, position = message_values.read_integer(message, "frame"), message_values.read_vector(message, "position")
+    def _place_vertex(self, command: PlaceVertex) -> None:
+        node = require_index(command, "node", self.input_animation.n)
         with self.undo_step(f"move {self.describe_vertices([node])}"):
-            self.editor.drag(node, frame, position)
+            self.editor.drag(node, command.frame, command.position)
         self.selected = [node]
 
-    def _pin_vertices(self, message: Message) -> None:
-        nodes = message_values.read_vertices(message, "nodes", self.input_animation.n)
-        frame = message_values.read_integer(message, "frame", 0, self.frames - 1)
+    def _pin_vertices(self, command: PinDraggedVertices) -> None:
+        nodes, frame = require_vertices(command, self.input_animation.n), require_index(command, "frame", self.frames)
         with self.undo_step(f"pin {self.describe_vertices(nodes)}"):
             self.editor.pin(nodes, frame)
 
-    def _make_suggested_drags(self, message: Message) -> None:
+    def _make_suggested_drags(self, command: AddSuggestedTargets) -> None:
         """Make the drags that the scene suggests."""
         progress, missing = self.host.begin_job("Making the suggested drags"), self._list_missing_drags()
         with self.undo_step("make the suggested drags"):
@@ -301,11 +346,9 @@ class EditMode(UndoableMode[EditUndoState]):
 
     # --- markers
 
-    def _move_markers(self, message: Message) -> None:
+    def _move_markers(self, command: MoveMarkers) -> None:
         """Move drags in time: each keeps its offset from the input, at another frame."""
-        ids = message_values.read_texts(message, "ids")
-        frames = message_values.read_integers(message, "frames", self.frames)
-        is_final = message_values.read_flag(message, "final")
+        ids, frames = command.ids, require_frames(command, self.frames)
         if self._active_move is None or self._active_move[0] != ids:
             self._active_move = (ids, self.capture_state())
         before = self._active_move[1]
@@ -319,33 +362,31 @@ class EditMode(UndoableMode[EditUndoState]):
         for old, new in zip(ids, moved):
             if old in before.marker_names:
                 self.marker_names[new] = self.marker_names.pop(old)
-        if not is_final:
+        if not command.final:
             self.host.invalidate_frames()
             self._show_current_frame()
             return
         self._active_move = None
-        label = f"move {_describe_drag_count(ids)} in time" if moved != ids else None
+        label = f"move {_describe_drag_count(ids)} in time" if moved != list(ids) else None
         if label is not None:
             self.history.record(label, before)
         self.send_changes(before, label)
 
-    def _copy_markers(self, message: Message) -> None:
-        ids = message_values.read_texts(message, "ids")
-        frames = message_values.read_integers(message, "frames", self.frames)
+    def _copy_markers(self, command: CopyMarkers) -> None:
+        ids, frames = command.ids, require_frames(command, self.frames)
         constraints = self._find_constraints(ids)
         with self.undo_step(f"copy {_describe_drag_count(ids)}"):
             self._shift_drags(constraints, frames, keep_originals=True)
 
-    def _release_markers(self, message: Message) -> None:
-        constraints = self._find_constraints(message_values.read_texts(message, "ids"))
+    def _release_markers(self, command: DeleteMarkers) -> None:
+        constraints = self._find_constraints(command.ids)
         with self.undo_step(f"release {_describe_drag_count(constraints)}"):
             for constraint in constraints:
                 self.editor.release(*constraint.key)
 
-    def _rename_marker(self, message: Message) -> None:
-        (name,) = message_values.read_texts(message, "ids", max_count=1)
-        self._find_constraints([name])
-        self.marker_names[name] = message_values.read_text(message, "name")
+    def _rename_marker(self, command: RenameMarker) -> None:
+        self._find_constraints(command.ids)
+        self.marker_names[command.ids[0]] = command.name_.strip()
         self.host.record_change("rename", frames_changed=False)
 
     def _shift_drags(
@@ -377,33 +418,27 @@ class EditMode(UndoableMode[EditUndoState]):
 
     # --- settings
 
-    def _tune_editor(self, message: Message) -> None:
+    def _tune_editor(self, command: Tune) -> None:
         """Change settings that `Editor.tune` changes; the values of one slider movement are one undo step."""
-        settings: dict[str, Any] = {
-            name: message_values.read_number(message, name) for name in ("h", "smoothness") if name in message
-        } | {name: message_values.read_text(message, name) for name in ("ends", "energy") if name in message}
-        if "alpha" in message or "beta" in message:
-            damping = dict(zip(("alpha", "beta"), self.editor.settings.damping))
-            damping |= {name: message_values.read_number(message, name, 0.0) for name in damping if name in message}
-            settings["damping"] = tuple(damping.values())
-        if "window" in message:
-            window = message["window"]
-            if window is not None:
-                window = tuple(message_values.read_integers(message, "window", self.frames, max_count=2))
-            settings["window"] = window
-        with self.undo_step(f"set {', '.join(sorted(settings)) or 'nothing'}", join=True):
-            self.editor.tune(**settings)
+        changes, damping = command.get_changes(), dict(zip(("alpha", "beta"), self.editor.settings.damping))
+        new_damping = {name: changes.pop(name) for name in damping if name in changes}
+        if new_damping:
+            changes["damping"] = tuple((damping | new_damping).values())
+        if changes.get("window") is not None:
+            checks.require_index_array(list(changes["window"]), "window of tune", (2,), self.frames)
+        with self.undo_step(f"set {', '.join(sorted(changes)) or 'nothing'}", join=True):
+            self.editor.tune(**changes)
 
-    def _reopen_editor(self, message: Message) -> None:
+    def _reopen_editor(self, command: Reopen) -> None:
         """Open another editor for options that need one, and repeat the drags in it."""
         old = self.editor
-        modes = message_values.read_integer(message, "modes", 1) if "modes" in message else old.options.modes
-        warp = message_values.read_choice(message, "warp", WARP_NAMES) if "warp" in message else old.options.warp
-        contacts = message_values.read_flag(message, "contacts", self.uses_contacts)
+        changes = command.get_changes()
+        contacts = changes.pop("contacts", self.uses_contacts)
+        options = {"modes": old.options.modes, "warp": old.options.warp, **changes}
         progress = self.host.begin_job("Preparing the motion")
         with self.undo_step("set detail, warp or contacts"):
             self.uses_contacts = contacts
-            new = self._open_editor(progress, modes=modes, warp=warp, **asdict(old.settings))
+            new = self._open_editor(progress, **options, **asdict(old.settings))
             constraints = [held.constraint for held in old.state.constraints.values()]
             for k, constraint in enumerate(constraints):
                 report_progress(progress, 1.0, f"drag {k + 1} of {len(constraints)}")

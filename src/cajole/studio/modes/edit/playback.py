@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from cajole.arrays import Array
 from cajole.errors import InputError
-from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot, StudioMode
+from cajole.studio.messages import Select, StateMessage, ViewLabels
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot, StudioMode
 from cajole.studio.modes.payloads import MAX_TRAILS, build_force_meter, build_selected_vertex, build_trail
+from cajole.studio.modes.settings import require_vertices
 
 
 class PlaybackMode(StudioMode):
@@ -25,8 +23,8 @@ class PlaybackMode(StudioMode):
         self.selected: list[int] = [] if snapshot is None else list(snapshot.document.get("selected", []))
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
-        return {"select": self._select}
+    def commands(self) -> Handlers:
+        return {Select: self._select}
 
     @property
     def frames(self) -> int:
@@ -36,19 +34,16 @@ class PlaybackMode(StudioMode):
     def fps(self) -> float:
         return 60.0 if self.content.animation is None else self.content.animation.fps
 
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> StateMessage:
         content, motion = self.content, self.content.animation
         positions = self._compute_positions(self.current_frame)
         paths = content.mesh.vertices[None] if motion is None else motion.positions
-        return {
-            "lanes": [],
-            "meter": build_force_meter(None),
-            "selection": [build_selected_vertex(content, n, positions[n], positions[n]) for n in self.selected],
-            "trails": [build_trail(node, None, paths[:, node]) for node in self.selected[:MAX_TRAILS]],
-            "labels": {"now": "Look", "result": "As it came"},
-            "undo": None,
-            "redo": None,
-        }
+        return StateMessage(
+            meter=build_force_meter(None),
+            selection=[build_selected_vertex(content, n, positions[n], positions[n]) for n in self.selected],
+            trails=[build_trail(node, None, paths[:, node]) for node in self.selected[:MAX_TRAILS]],
+            labels=ViewLabels("Look", "As it came"),
+        )
 
     def compute_live_vertices(self, frame: int) -> Array:
         self.current_frame = frame
@@ -63,8 +58,8 @@ class PlaybackMode(StudioMode):
     def export_content(self) -> ProjectContent:
         return self.content
 
-    def _select(self, message: Message) -> None:
-        self.selected = message_values.read_vertices(message, "nodes", len(self.content.mesh.vertices), min_count=0)
+    def _select(self, command: Select) -> None:
+        self.selected = require_vertices(command, len(self.content.mesh.vertices))
         self.host.record_change(frames_changed=False)
 
     def _compute_positions(self, frame: int) -> Array:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from cajole import checks
@@ -21,13 +23,31 @@ from cajole.errors import Cancelled, InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent, build_shell_content
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.messages import Compare, NoticeMessage, Select, ViewLabels
+from cajole.studio.modes.base import Handlers, JsonObject, ModeHost, ModeSnapshot
 from cajole.studio.modes.enrich import view_model
-from cajole.studio.modes.enrich.messages import EnrichStateMessage
+from cajole.studio.modes.enrich.messages import (
+    CrossedTriangles,
+    Enrich,
+    EnrichDials,
+    EnrichModeState,
+    EnrichResult,
+    EnrichStateMessage,
+    GuideInfo,
+    MaterialInfo,
+    PaintAnswer,
+    PaintRegion,
+    RegionKind,
+    RemoveRegion,
+    SetCloth,
+    SetRegions,
+    SetShellLevels,
+    ShellInfo,
+    ShellRunKind,
+)
 from cajole.studio.modes.enrich.regions import (
     MAX_LEVELS,
     NO_REGION,
-    REGION_KINDS,
     GuidedShellMesh,
     RegionLabelling,
     RegionSpec,
@@ -41,7 +61,6 @@ from cajole.studio.modes.enrich.regions import (
 )
 from cajole.studio.modes.enrich.run import FrameRecorder, ShellRun, ShellSummary, StopRequested
 from cajole.studio.modes.enrich.settings import (
-    EnrichModeSettings,
     apply_material,
     build_initial_settings,
     build_loads,
@@ -49,7 +68,7 @@ from cajole.studio.modes.enrich.settings import (
     list_materials,
 )
 from cajole.studio.modes.payloads import build_force_lanes, build_force_meter
-from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.settings import change_settings, require_index, require_member, require_vertices
 from cajole.studio.modes.undo import UndoableMode
 
 
@@ -59,7 +78,7 @@ class EnrichUndoState:
 
     shell_mesh: GuidedShellMesh
     region_labelling: RegionLabelling
-    settings: EnrichModeSettings
+    settings: EnrichDials
     run: ShellRun | None
 
 
@@ -83,7 +102,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         self.partial_run: ShellRun | None = None
         self.tracked_run: ShellRun | None = None
         self.untracked_run: ShellRun | None = None
-        self.shown_run_kind = "led"
+        self.shown_run_kind: ShellRunKind = "led"
         self.crossing_triangles: IndexArray = np.empty(0, dtype=np.int64)
         progress = host.begin_job("Preparing the shell")
         self._scene_mesh = None if scene is None else GuidedShellMesh.from_scene(self.guide, scene)
@@ -100,16 +119,16 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     # --- interface of the project
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
+    def commands(self) -> Handlers:
         return {
-            **{name: handler for name, handler in self.common_commands.items() if name != "select"},
-            "enrich": self._run_enrich,
-            "compare": self._show_run_kind,
-            "shell": self._set_levels,
-            "regions": self._set_regions,
-            "paint": self._paint_region,
-            "region.remove": self._remove_region,
-            "cloth": self._set_cloth,
+            **{kind: handler for kind, handler in self.common_commands.items() if kind is not Select},
+            Enrich: self._run_enrich,
+            Compare: self._show_run_kind,
+            SetShellLevels: self._set_levels,
+            SetRegions: self._set_regions,
+            PaintRegion: self._paint_region,
+            RemoveRegion: self._remove_region,
+            SetCloth: self._set_cloth,
         }
 
     @property
@@ -123,7 +142,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     @property
     def drawn_content(self) -> ProjectContent:
         """The shell, with its guide in the first view."""
-        content, settings = self.content, replace(self.settings, shape="flat")
+        content, settings = self.content, msgspec.structs.replace(self.settings, shape="flat")
         body = build_shell(self.shell_mesh, settings, self.scene)
         return ProjectContent(
             content.name, self.shell_mesh.mesh, body, props=content.props, camera=content.camera, guide=self.guide
@@ -146,7 +165,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         other = self.untracked_run
         return self.shown_run_kind == "free" and other is not None and other.inputs == self._get_run_inputs()
 
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> EnrichStateMessage:
         shown, tracked, mesh, scene = self.shown_run, self.tracked_run, self.shell_mesh, self.scene
         is_stale = self.is_stale()
         label = "Shell"
@@ -162,45 +181,43 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         result = None
         if tracked is not None and tracked.summary is not None:
             summary = {name: value for name, value in asdict(tracked.summary).items() if name != "title"}
-            result = summary | {"frames": tracked.frames, "stale": is_stale}
+            result = EnrichResult(**summary, frames=tracked.frames, stale=is_stale)
         variant = None if scene is None else scene.variants.get(self.settings.material)
         crossing, levels = self.crossing_triangles, mesh.levels
         force = None if shown is None else shown.added_force
         errors = np.zeros(0) if shown is None else shown.tracking_errors
-        return {
-            "lanes": [view_model.build_tracking_error_lane(errors), *build_force_lanes(force)],
-            "meter": build_force_meter(force, "Fewer or larger regions lead more gently."),
-            "selection": [],
-            "trails": [],
-            "labels": {"now": "Guide", "result": label},
-            "ready": None if shown is None else shown.frames,
-            **self.build_history_state(),
-            "enrich": {
-                "guide": {"vertices": self.guide.n, "frames": self.guide.frames},
-                "shell": {
-                    "vertices": len(mesh.mesh.vertices),
-                    "triangles": len(mesh.mesh.triangles),
-                    "levels": levels,
-                    "most_levels": compute_max_levels(self.guide),
-                    "own": self._scene_mesh is not None and self._scene_mesh.levels is None,
-                    "lies": mesh.interpolation is not None,
-                    "still": len(mesh.still_vertices),
-                },
-                "regions": view_model.describe_regions(mesh, self.region_labelling, self._list_region_kinds()),
-                "dials": asdict(self.settings),
-                "materials": [{"name": name, "text": text} for name, text in list_materials(scene).items()],
-                "extras": self.is_scene_mesh and variant is not None and bool(variant.enrich_options),
-                "collidable": scene is not None and len(scene.colliders) > 0,
-                "running": self.running_job,
-                "sight": "free" if self.is_untracked_run_visible else "led",
-                "free": None if free is None else free.off,
-                "result": result,
-                "crossed": {
-                    "shell": crossing.tolist(),
-                    "guide": [] if levels is None else np.unique(crossing // 4**levels).tolist(),
-                },
-            },
-        }
+        return EnrichStateMessage(
+            lanes=[view_model.build_tracking_error_lane(errors), *build_force_lanes(force)],
+            meter=build_force_meter(force, "Fewer or larger regions lead more gently."),
+            labels=ViewLabels("Guide", label),
+            ready=None if shown is None else shown.frames,
+            undo=self.history.undo_label,
+            redo=self.history.redo_label,
+            enrich=EnrichModeState(
+                guide=GuideInfo(vertices=self.guide.n, frames=self.guide.frames),
+                shell=ShellInfo(
+                    vertices=len(mesh.mesh.vertices),
+                    triangles=len(mesh.mesh.triangles),
+                    levels=levels,
+                    most_levels=compute_max_levels(self.guide),
+                    own=self._scene_mesh is not None and self._scene_mesh.levels is None,
+                    lies=mesh.interpolation is not None,
+                    still=len(mesh.still_vertices),
+                ),
+                regions=view_model.describe_regions(mesh, self.region_labelling, self._list_region_kinds()),
+                dials=self.settings,
+                materials=[MaterialInfo(name=name, text=text) for name, text in list_materials(scene).items()],
+                extras=self.is_scene_mesh and variant is not None and bool(variant.enrich_options),
+                collidable=scene is not None and len(scene.colliders) > 0,
+                running=self.running_job,
+                result=result,
+                sight="free" if self.is_untracked_run_visible else "led",
+                free=None if free is None else free.off,
+                crossed=CrossedTriangles(
+                    shell=crossing.tolist(), guide=[] if levels is None else np.unique(crossing // 4**levels).tolist()
+                ),
+            ),
+        )
 
     def compute_live_vertices(self, frame: int) -> Array:
         self.current_frame = frame
@@ -230,9 +247,9 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
 
     def create_snapshot(self) -> ModeSnapshot:
         spec, run = self.region_labelling.spec, self.tracked_run
-        document: dict[str, Any] = {
+        document: JsonObject = {
             "levels": self.shell_mesh.levels,
-            "dials": asdict(self.settings),
+            "dials": msgspec.to_builtins(self.settings),
             "zoning": {"kind": spec.kind, "count": spec.count, "seed": spec.seed},
             "run": None,
         }
@@ -255,12 +272,14 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         dials, regions, run = document.get("dials"), document.get("zoning"), document.get("run")
         if not isinstance(dials, dict):
             raise InputError("what was kept of the material cannot be read; open the scene anew")
-        material = message_values.read_choice(dials, "material", tuple(list_materials(self.scene)))
-        initial = build_initial_settings(self.shell_mesh, self.scene)
-        self.settings = replace(update_settings(initial, dials), material=material)
         if not isinstance(regions, dict):
             raise InputError("what was kept of the regions cannot be read; open the scene anew")
-        kind = message_values.read_choice(regions, "kind", REGION_KINDS)
+        try:
+            self.settings = msgspec.convert(dials, EnrichDials)
+            kind: RegionKind = msgspec.convert(regions["kind"], RegionKind)
+        except (msgspec.ValidationError, KeyError) as reason:
+            raise InputError(f"what was kept of the shell cannot be read ({reason}); open the scene anew") from None
+        checks.require_choice(self.settings.material, "the kept material", tuple(list_materials(self.scene)))
         numbers = message_values.read_integer(regions, "count", 1), message_values.read_integer(regions, "seed")
         vertices, labels = len(self.shell_mesh.mesh.vertices), list[IndexArray]()
         if "paint_guide" in arrays:
@@ -319,21 +338,21 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
             raise InputError("what is open has no mesh of its own for the shell; subdivide the guide")
         return GuidedShellMesh.from_guide(self.guide, levels)
 
-    def _list_region_kinds(self) -> list[str]:
+    def _list_region_kinds(self) -> list[RegionKind]:
         """Kinds of regions that the present shell can have."""
-        is_possible = {
+        is_possible: dict[RegionKind, bool] = {
             "hats": bool(self.shell_mesh.levels),
             "clusters": self.shell_mesh.interpolation is not None,
             "scene": self.is_scene_mesh,
             "paint": True,
         }
-        return [kind for kind in REGION_KINDS if is_possible[kind]]
+        return [kind for kind, possible in is_possible.items() if possible]
 
-    def _set_levels(self, message: Message) -> None:
+    def _set_levels(self, command: SetShellLevels) -> None:
         """Choose another mesh for the shell; the run on the old one stays in the history."""
-        levels = None
-        if message["levels"] is not None:
-            levels = message_values.read_integer(message, "levels", 0, compute_max_levels(self.guide))
+        levels = command.levels
+        if levels is not None:
+            require_index(command, "levels", compute_max_levels(self.guide) + 1)
         if levels == self.shell_mesh.levels:
             return
         mesh = self._build_shell_mesh(levels)
@@ -348,44 +367,41 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
             self.settings = self._without_missing_shape(self.settings)
         self.host.end_job()
 
-    def _without_missing_shape(self, settings: EnrichModeSettings) -> EnrichModeSettings:
+    def _without_missing_shape(self, settings: EnrichDials) -> EnrichDials:
         is_missing = settings.shape == "own" and not self.is_scene_mesh
-        return replace(settings, shape="flat") if is_missing else settings
+        return msgspec.structs.replace(settings, shape="flat") if is_missing else settings
 
-    def _set_regions(self, message: Message) -> None:
+    def _set_regions(self, command: SetRegions) -> None:
         """Find regions of a kind; the values of one slider movement are one undo step."""
         mesh, labelling, spec = self.shell_mesh, self.region_labelling, self.region_labelling.spec
-        kind = message_values.read_choice(message, "kind", REGION_KINDS) if "kind" in message else "clusters"
-        if kind == "paint":
+        if command.kind == "paint":
             spec = build_painted_spec(mesh, spec, labelling.guide_labels, labelling.shell_labels)
         else:
-            most, count, seed = len(mesh.mesh.triangles), spec.count, spec.seed
-            count = message_values.read_integer(message, "count", 1, most) if "count" in message else count
-            seed = message_values.read_integer(message, "seed") if "seed" in message else seed
-            spec = RegionSpec(kind, count, seed)
+            if command.count is not UNSET:
+                require_index(command, "count", len(mesh.mesh.triangles) + 1, first=1)
+            kind: RegionKind = "clusters" if command.kind is UNSET else command.kind
+            count = spec.count if command.count is UNSET else command.count
+            spec = RegionSpec(kind, count, spec.seed if command.seed is UNSET else command.seed)
         progress = self.host.begin_job("Finding regions")
         labelling = build_labelling(mesh, spec, self.scene, progress)
         self.host.end_job()
         with self.undo_step("set regions", join=True):
             self.region_labelling = labelling
 
-    def _paint_region(self, message: Message) -> Mapping[str, Any]:
+    def _paint_region(self, command: PaintRegion) -> PaintAnswer:
         """Apply a stroke of the brush; answers the region that it painted, -1 where it erased."""
-        side = message_values.read_choice(message, "on", ("guide", "shell"))
-        limit = self.guide.n if side == "guide" else len(self.shell_mesh.mesh.vertices)
-        nodes = message_values.read_vertices(message, "nodes", limit)
-        region = None if message["region"] is None else message_values.read_integer(message, "region", NO_REGION)
-        both_sides = message_values.read_flag(message, "both", True)
-        spec = apply_brush(self.shell_mesh, self.region_labelling, side, nodes, region, both_sides=both_sides)
+        side, region, both = command.on, command.region, command.both
+        nodes = require_vertices(command, self.guide.n if side == "guide" else len(self.shell_mesh.mesh.vertices))
+        spec = apply_brush(self.shell_mesh, self.region_labelling, side, nodes, region, both_sides=both)
         label = "erase regions" if region == NO_REGION else "new region" if region is None else f"paint region {region}"
         labelling = build_labelling(self.shell_mesh, spec, self.scene)
         with self.undo_step(label):
             self.region_labelling = labelling
         painted = labelling.guide_labels if side == "guide" else labelling.shell_labels
-        return {"region": int(painted[nodes[0]])}
+        return PaintAnswer(region=int(painted[nodes[0]]))
 
-    def _remove_region(self, message: Message) -> None:
-        region = message_values.read_integer(message, "region")
+    def _remove_region(self, command: RemoveRegion) -> None:
+        region = command.region
         spec = remove_region_labels(self.shell_mesh, self.region_labelling, region)
         labelling = build_labelling(self.shell_mesh, spec, self.scene)
         with self.undo_step(f"remove region {region}"):
@@ -393,17 +409,16 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
 
     # --- material
 
-    def _set_cloth(self, message: Message) -> None:
+    def _set_cloth(self, command: SetCloth) -> None:
         """Choose a material, or change some of its values and of the loads on it."""
-        settings = self.settings
-        if "material" in message:
-            material = message_values.read_choice(message, "material", tuple(list_materials(self.scene)))
+        settings, changes = self.settings, command.get_changes()
+        if command.material is not UNSET:
+            material = checks.require_choice(command.material, "material of cloth", tuple(list_materials(self.scene)))
             settings = self._without_missing_shape(apply_material(settings, material, self.scene))
-        settings = update_settings(settings, message)
+        settings = change_settings(settings, command, **changes)
         if settings.shape != "flat":  # folds that the mesh cannot have are rejected now, not in the run
             build_shell(self.shell_mesh, settings, self.scene)
-        names = sorted(message.keys() - {"v", "do", "id"})
-        with self.undo_step(f"set {', '.join(names) or 'nothing'}", join=True):
+        with self.undo_step(f"set {', '.join(sorted(changes)) or 'nothing'}", join=True):
             self.settings = settings
 
     def build_shell(self) -> BodyShell:
@@ -420,7 +435,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         """True if settings or regions have changed since the last run."""
         return self.tracked_run is not None and self.tracked_run.inputs != self._get_run_inputs()
 
-    def _run_enrich(self, message: Message) -> Mapping[str, Any]:
+    def _run_enrich(self, command: Enrich) -> None:
         """Simulate the shell along its guide. Raises InputError for impossible regions, SolveError, Cancelled."""
         before = self.capture_state()
         self.tracked_run = run = self._simulate("Enriching", tracked=True)
@@ -429,13 +444,12 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         self.host.record_change("enrich")
         summary = run.summary
         assert summary is not None
-        tone = "warn" if summary.cut else "ok"
-        self.host.broadcast({"is": "notice", "tone": tone, "title": summary.title, "text": summary.text})
-        return {"frames": run.frames, "off": summary.off}
+        tone: Literal["ok", "warn"] = "warn" if summary.cut else "ok"
+        self.host.broadcast(NoticeMessage(tone=tone, title=summary.title, text=summary.text))
 
-    def _show_run_kind(self, message: Message) -> None:
+    def _show_run_kind(self, command: Compare) -> None:
         """Show the shell with or without its guide; without it, it is simulated when settings have changed."""
-        wanted = message_values.read_choice(message, "with", ("led", "free"))
+        wanted: ShellRunKind = require_member(ShellRunKind, command.with_, "with of compare")
         other = self.untracked_run
         if wanted == "free" and (other is None or other.inputs != self._get_run_inputs()):
             self.untracked_run = self._simulate("Letting the shell go", tracked=False)
@@ -487,7 +501,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
             raise InputError("every region is held where it is; switch off Hold still, or paint a region that moves")
         return regions.without(held) if held else regions
 
-    def build_enrich_options(self, *more_loads: Any) -> dict[str, Any]:
+    def build_enrich_options(self, *more_loads: Any) -> Mapping[str, Any]:
         """Options of `enrich` for the settings; more_loads: beside those of the air."""
         settings, scene = self.settings, self.scene
         # options of the scene suit the edges of its own mesh only
@@ -497,7 +511,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         )
         variant_options: Mapping[str, Any] = {} if variant is None else variant.enrich_options
         forces = variant_options.get("forces") or ()
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "dt": self.guide.dt / settings.substeps,
             "frames": settings.frames,
             "gravity": settings.gravity * EARTH_GRAVITY,

@@ -17,10 +17,10 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTri, subdivide
 from cajole.progress import ProgressCallback
 from cajole.scenes.enrich_scenes import EnrichScene
+from cajole.studio.modes.enrich.messages import RegionKind, Side
 
 # Subdivisions that the page offers.
 MAX_LEVELS = 5
-REGION_KINDS = ("hats", "clusters", "scene", "paint")
 # Label of vertices without a region.
 NO_REGION = -1
 
@@ -117,7 +117,7 @@ def choose_initial_levels(guide: Animation, *, min_triangles: int = 3000) -> int
 class RegionSpec:
     """Requested regions; count, seed: of clusters; guide_labels (n̄,), shell_labels (n,): painted, -1 for none."""
 
-    kind: str = "hats"
+    kind: RegionKind = "hats"
     count: int = 24
     seed: int = 0
     guide_labels: IndexArray | None = None
@@ -203,7 +203,7 @@ def _label_painted_regions(shell_mesh: GuidedShellMesh, spec: RegionSpec) -> Reg
 def apply_brush(
     shell_mesh: GuidedShellMesh,
     labelling: RegionLabelling,
-    side: str,
+    side: Side,
     nodes: list[int],
     region: int | None,
     *,

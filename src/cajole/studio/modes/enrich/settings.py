@@ -1,11 +1,13 @@
-"""Settings of the shell: its material, its stress-free shape, and the loads on it."""
+"""The shell and its loads for the settings, and materials to choose."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
@@ -14,55 +16,15 @@ from cajole.body.undeformed_shapes import build_accordion, build_crinkle, build_
 from cajole.dynamics import Ground
 from cajole.errors import InputError
 from cajole.scenes.enrich_scenes import EnrichScene
+from cajole.studio.modes.enrich.messages import EnrichDials
 from cajole.studio.modes.enrich.regions import GuidedShellMesh
-from cajole.studio.modes.settings import setting
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 @dataclass(frozen=True)
-class EnrichModeSettings:
-    """young [Pa], thickness [m], density [kg/m³]; bending: factor on the bending stiffness of the sheet.
-
-    mass [1/s], membrane, ripple [s]: damping; curvature [1/m]: yield curvature of folds, 0 for none; hardening [m].
-    shape: free of stress, with amplitude and wavelength [m] along an axis; gravity: multiple of the Earth's; wind,
-    gusts [m/s] of size lumps [m], heading and rise [degrees]; pressure [Pa]; own: use the scene's loads and shapes.
-    """
-
-    material: str = "cloth"
-    young: float = setting(2e4, 1.0, 1e11)
-    poisson: float = setting(0.3, -0.9, 0.5)
-    thickness: float = setting(2e-3, 1e-6, 10.0)
-    density: float = setting(300.0, 1e-3, 1e5)
-    bending: float = setting(1.0, 0.0, 1e4)
-    mass: float = setting(0.5, 0.0, 1e3)
-    membrane: float = setting(1e-3, 0.0, 10.0)
-    ripple: float = setting(1e-3, 0.0, 10.0)
-    curvature: float = setting(0.0, 0.0, 1e6)
-    hardening: float = setting(0.0, -1e3, 1e3)
-    shape: str = setting("flat", choices=("flat", "accordion", "ridges", "crinkle", "own"))
-    amplitude: float = setting(0.01, 0.0, 1e3)
-    wavelength: float = setting(0.1, 1e-6, 1e4)
-    along: str = setting("z", choices=tuple(AXES))
-    gravity: float = setting(1.0, -100.0, 100.0)
-    wind: float = setting(0.0, 0.0, 200.0)
-    heading: float = setting(0.0, -180.0, 180.0)
-    rise: float = setting(0.0, -90.0, 90.0)
-    gusts: float = setting(0.0, 0.0, 200.0)
-    lumps: float = setting(0.2, 1e-4, 1e4)
-    pressure: float = setting(0.0, -1e6, 1e6)
-    own: bool = setting(False)
-    hold: bool = setting(False)
-    collisions: str = setting("none", choices=("none", "fast", "exact"))
-    friction: float = setting(0.3, 0.0, 10.0)
-    substeps: int = setting(8, 1, 200)
-    frames: int = setting(1, 2, 20_000)
-    seed: int = setting(0, 0, 2**31 - 1)
-
-
-@dataclass(frozen=True)
 class ShellPreset:
-    """A material for guides that come without materials; fields as in `EnrichModeSettings`."""
+    """A material for guides that come without materials; fields as in `EnrichDials`."""
 
     description: str
     young: float = 2e4
@@ -81,7 +43,7 @@ SHELL_PRESETS = {
     "silk": ShellPreset("thin and hardly damped: many small folds", thickness=8e-4, mass=0.05, membrane=5e-4),
     "felt": ShellPreset("thick and soft: wide folds", young=7e4, thickness=5e-3, density=120.0, mass=1.0),
     "paper": PAPER,
-    "foil": replace(PAPER, description="all folds stay, and harden", curvature=0.8, hardening=0.1),
+    "foil": dataclasses.replace(PAPER, description="all folds stay, and harden", curvature=0.8, hardening=0.1),
     "vinyl": ShellPreset("stiff and much damped", 2.5e5, 0.3, 1.5e-3, 180.0, 1.0, 0.02),
 }
 
@@ -92,11 +54,12 @@ def list_materials(scene: EnrichScene | None) -> dict[str, str]:
     return {name: variant.description for name, variant in variants.items()}
 
 
-def apply_material(settings: EnrichModeSettings, name: str, scene: EnrichScene | None) -> EnrichModeSettings:
+def apply_material(settings: EnrichDials, name: str, scene: EnrichScene | None) -> EnrichDials:
     """The settings with those of a material; loads from outside stay."""
     if scene is None:
         preset = SHELL_PRESETS[name]
-        values = {each.name: getattr(preset, each.name) for each in fields(preset) if each.name != "description"}
+        values = dataclasses.asdict(preset)
+        del values["description"]
         return replace(settings, material=name, bending=1.0, ripple=preset.membrane, **values)
     variant = scene.variants[name]
     shell, plastic = variant.shell, variant.shell.plasticity
@@ -124,14 +87,14 @@ def apply_material(settings: EnrichModeSettings, name: str, scene: EnrichScene |
     )
 
 
-def build_initial_settings(shell_mesh: GuidedShellMesh, scene: EnrichScene | None) -> EnrichModeSettings:
+def build_initial_settings(shell_mesh: GuidedShellMesh, scene: EnrichScene | None) -> EnrichDials:
     """The scene's settings and first material, else cotton."""
     mesh, guide = shell_mesh.mesh, shell_mesh.guide
     size, ends = mesh.size, mesh.vertices[mesh.edges]
     longest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max())
     # folds narrower than two and a half edges would be lost between vertices
     width = max(0.125 * size, 2.5 * longest)
-    settings = EnrichModeSettings(
+    settings = EnrichDials(
         frames=guide.frames,
         lumps=0.2 * size,
         hold=bool(len(shell_mesh.still_vertices)),
@@ -147,13 +110,13 @@ def build_initial_settings(shell_mesh: GuidedShellMesh, scene: EnrichScene | Non
         settings,
         substeps=max(1, int(np.ceil(guide.dt / float(options.get("dt", 1 / 240)) - 1e-9))),
         gravity=float(options.get("gravity", 0.0)) / EARTH_GRAVITY,
-        friction=float(options.get("friction", EnrichModeSettings.friction)),
+        friction=float(options.get("friction", settings.friction)),
         collisions=options.get("collisions") or ("fast" if has_colliders else "none"),
     )
     return apply_material(settings, next(iter(scene.variants)), scene)
 
 
-def build_shell(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene: EnrichScene | None) -> BodyShell:
+def build_shell(shell_mesh: GuidedShellMesh, settings: EnrichDials, scene: EnrichScene | None) -> BodyShell:
     """The shell of the settings. Raises InputError for folds that the mesh cannot have."""
     return BodyShell(
         shell_mesh.mesh,
@@ -166,9 +129,7 @@ def build_shell(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene
     )
 
 
-def _build_rest_shape(
-    shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene: EnrichScene | None
-) -> Array | None:
+def _build_rest_shape(shell_mesh: GuidedShellMesh, settings: EnrichDials, scene: EnrichScene | None) -> Array | None:
     """Stress-free shape (n, 3) [m], None for the mesh itself."""
     mesh, depth, width, axis = shell_mesh.mesh, settings.amplitude, settings.wavelength, AXES[settings.along]
     if settings.shape == "accordion":
@@ -187,7 +148,7 @@ def _build_rest_shape(
     return shape
 
 
-def build_loads(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings) -> list[Any]:
+def build_loads(shell_mesh: GuidedShellMesh, settings: EnrichDials) -> list[Any]:
     """Wind and pressure on the shell."""
     loads: list[Any] = []
     if settings.wind or settings.gusts:

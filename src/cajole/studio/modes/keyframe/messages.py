@@ -134,6 +134,16 @@ class IterateMessage(ServerMessage, frozen=True, kw_only=True, tag="iterate"):
     seconds: float
 
 
+class KeyframeModeSettings(Struct, frozen=True, kw_only=True):
+    """Settings of the search."""
+
+    effort: Annotated[float, Meta(ge=1e-12, le=1e6)] = 1e-4
+    detail: Annotated[int, Meta(ge=0, le=200)] = 10  # number of modes
+    frames: Annotated[int, Meta(ge=2, le=5000)] = 121
+    dt: Annotated[float, Meta(ge=1e-5, le=10.0)] | None = None  # time between frames [s]; null: natural
+    loop: bool = False
+
+
 class LoadInfo(Struct, frozen=True, kw_only=True):
     """A load on the pose."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from cajole.animation import Animation
 from cajole.arrays import Array
@@ -23,13 +25,44 @@ from cajole.errors import CajoleError, Cancelled, InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.messages import (
+    Compare,
+    MovedMessage,
+    NoticeMessage,
+    PinVertices,
+    SetDials,
+    Trail,
+    UnpinVertices,
+    ViewLabels,
+)
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
 from cajole.studio.modes.keyframe import snapshot as saved
 from cajole.studio.modes.keyframe import view_model
-from cajole.studio.modes.keyframe.messages import KeyframeStateMessage
+from cajole.studio.modes.keyframe.messages import (
+    BeginPull,
+    CancelPull,
+    CaptureKey,
+    CommitPull,
+    FreezeLoads,
+    GhostKind,
+    IterateMessage,
+    KeyAnswer,
+    KeyframeModeSettings,
+    KeyframeModeState,
+    KeyframeStateMessage,
+    LoadKey,
+    MovePull,
+    Optimise,
+    OptimisedMotion,
+    PullBeginAnswer,
+    PullCommitAnswer,
+    ResetPose,
+    SetGravity,
+    UpdateKey,
+    UpdateLoad,
+)
 from cajole.studio.modes.keyframe.pose_loads import compute_pull_stiffness, get_load_key, is_pose_load, select_patch
 from cajole.studio.modes.keyframe.solution import (
-    KeyframeModeSettings,
     KeyframeSolution,
     KeyframeSolver,
     Keys,
@@ -45,10 +78,10 @@ from cajole.studio.modes.payloads import (
     build_force_meter,
     build_selected_vertex,
     build_trail,
-    to_list,
+    to_vec3,
 )
 from cajole.studio.modes.reduced_drawing import ReducedStateDrawing, require_body
-from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.settings import change_settings, require_index, require_member, require_vertices
 from cajole.studio.modes.timeline_markers import (
     MarkerMode,
     find_marker,
@@ -56,9 +89,7 @@ from cajole.studio.modes.timeline_markers import (
     replace_marker,
     sort_markers,
 )
-from cajole.studio.protocol import Answer
-
-GHOST_KINDS = ("rest", "spline")
+from cajole.studio.protocol import Answer, Command
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +130,7 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         self.body = require_body(content, "pose")
         self.pose_session, self.solver = PoseSession(self.body), KeyframeSolver(self.body)
         self.pull_stiffnesses: dict[tuple[int, int], float] = {}
-        self.ghost = "rest"
+        self.ghost: GhostKind = "rest"
         self.solution: KeyframeSolution | None = None
         self.preview: tuple[ReducedStateDrawing, Array] | None = None
         self.thumbnails: dict[int, tuple[Array, str | None]] = {}
@@ -115,7 +146,8 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
             displacement = self.body.check_vertex_vectors(pose, f"key at frame {frame}").copy()
             displacement[self.body.fixed] = 0.0
             self.markers = (*self.markers, PoseKey(number, frame, PoseSnapshot((), {}, displacement)))
-        self.settings = replace(self.settings, frames=max(self.settings.frames, 1 + max(setup.keys, default=0)))
+        frames = max(self.settings.frames, 1 + max(setup.keys, default=0))
+        self.settings = msgspec.structs.replace(self.settings, frames=frames)
 
     @property
     def keys(self) -> Keys:
@@ -124,34 +156,34 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
     # --- interface of the project
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
+    def commands(self) -> Handlers:
         session = self.pose_session
-        handlers: dict[str, Handler] = {
+        handlers: Handlers = {
             **self.common_commands,
             **self.marker_commands,
-            "pull.begin": self._begin_pull,
-            "pull.move": self._move_pull,
-            "pull.commit": self._commit_pull,
-            "pull.cancel": self._cancel_pull,
-            "load": self._update_load,
-            "freeze": lambda _: self._change_pose("freeze the loads", session.freeze),
-            "pose.reset": lambda _: self._change_pose("reset the pose", session.reset),
-            "pose.pin": self._pin_vertices,
-            "pose.unpin": self._unpin_vertices,
-            "gravity": self._set_gravity,
-            "key.capture": self._capture_key,
-            "key.set": self._update_key,
-            "key.load": self._load_key,
-            "dials": self._update_settings,
-            "compare": self._set_ghost,
-            "optimise": self._optimise,
+            BeginPull: self._begin_pull,
+            MovePull: self._move_pull,
+            CommitPull: self._commit_pull,
+            CancelPull: self._cancel_pull,
+            UpdateLoad: self._update_load,
+            FreezeLoads: lambda _: self._change_pose("freeze the loads", session.freeze),
+            ResetPose: lambda _: self._change_pose("reset the pose", session.reset),
+            PinVertices: self._pin_vertices,
+            UnpinVertices: self._unpin_vertices,
+            SetGravity: self._set_gravity,
+            CaptureKey: self._capture_key,
+            UpdateKey: self._update_key,
+            LoadKey: self._load_key,
+            SetDials: self._update_settings,
+            Compare: self._set_ghost,
+            Optimise: self._optimise,
         }
-        return {name: self._wrap_with_timestamp(handler) for name, handler in handlers.items()}
+        return {kind: self._wrap_with_timestamp(handler) for kind, handler in handlers.items()}
 
-    def _wrap_with_timestamp(self, handler: Handler) -> Handler:
-        def handle_with_timestamp(message: Message) -> Answer | Mapping[str, Any] | None:
+    def _wrap_with_timestamp(self, handler: Callable[[Any], Answer | None]) -> Callable[[Any], Answer | None]:
+        def handle_with_timestamp(command: Command) -> Answer | None:
             try:
-                return handler(message)
+                return handler(command)
             finally:
                 self._last_command_time = time.monotonic()
 
@@ -166,18 +198,20 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         dt = self.settings.dt or (None if self.solution is None else self.solution.dt)
         return 60.0 if dt is None else 1.0 / dt
 
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> KeyframeStateMessage:
         content, session, solution, settings = self.content, self.pose_session, self.solution, self.settings
         is_stale = self.is_stale()
-        errors = {} if solution is None or is_stale else solution.key_errors
+        errors: Mapping[str, float] = {} if solution is None or is_stale else solution.key_errors
         loads = view_model.describe_loads(content, session, self.pull_stiffnesses)
         meter, curve, result = build_force_meter(None), None, None
         if solution is not None:
-            curve, summary = solution.added_force, asdict(solution.summary)
+            curve, summary = solution.added_force, solution.summary
             meter = build_force_meter(curve, view_model.describe_peak_remedy(self.keys, solution))
-            shown = ("cost", "worst", "iterations", "seconds", "text")
-            result = {name: summary[name] for name in shown} | {"stale": is_stale}
-        trails = []
+            result = OptimisedMotion(
+                cost=summary.cost, worst=summary.worst, iterations=summary.iterations, seconds=summary.seconds,
+                text=summary.text, stale=is_stale,
+            )  # fmt: skip
+        trails = list[Trail]()
         if self.preview is not None:
             drawing, states = self.preview
             paths = {node: drawing.compute_vertex_path(node, states) for node in self.selected[:MAX_TRAILS]}
@@ -195,29 +229,34 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         elif is_stale:
             label = "Preview · older keys"
         at_key = any(key.frame == self.current_frame for key in self.keys)
-        return {
-            "lanes": [
+        return KeyframeStateMessage(
+            lanes=[
                 view_model.build_key_lane(self.keys, errors, self.current_frame, self.fps),
                 *build_force_lanes(curve),
             ],
-            "meter": meter,
-            "selection": selection,
-            "trails": trails,
-            "labels": {"now": f"Posing · {'key at' if at_key else 'at'} frame {self.current_frame}", "result": label},
-            **self.build_history_state(),
-            "keyframe": {
-                "loads": loads,
-                "pins": view_model.describe_pins(content, session),
-                "gravity": session.has_gravity,
-                "moved": float(np.linalg.norm(session.displacement, axis=1).max(initial=0.0)),
-                "keys": view_model.describe_keys(self.keys, errors, self.thumbnails, session.displacement),
-                **asdict(settings),
-                "natural_dt": self.solver.get_natural_dt(self.keys, settings),
-                "optimising": self.running_job,
-                "result": result,
-                "ghost": self.ghost,
-            },
-        }
+            meter=meter,
+            selection=selection,
+            trails=trails,
+            labels=ViewLabels(f"Posing · {'key at' if at_key else 'at'} frame {self.current_frame}", label),
+            undo=self.history.undo_label,
+            redo=self.history.redo_label,
+            keyframe=KeyframeModeState(
+                loads=loads,
+                pins=view_model.describe_pins(content, session),
+                gravity=session.has_gravity,
+                moved=float(np.linalg.norm(session.displacement, axis=1).max(initial=0.0)),
+                keys=view_model.describe_keys(self.keys, errors, self.thumbnails, session.displacement),
+                effort=settings.effort,
+                detail=settings.detail,
+                frames=settings.frames,
+                dt=settings.dt,
+                loop=settings.loop,
+                natural_dt=self.solver.get_natural_dt(self.keys, settings),
+                optimising=self.running_job,
+                result=result,
+                ghost=self.ghost,
+            ),
+        )
 
     def compute_live_vertices(self, frame: int) -> Array:
         self.current_frame = frame
@@ -296,7 +335,7 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
             "keys": [saved.pack_key(key) for key in self.keys],
             "ghost": self.ghost,
             "selected": list(self.selected),
-            "dials": asdict(self.settings),
+            "dials": msgspec.to_builtins(self.settings),
             "take": solution,
             "hands": [[*key, self.pull_stiffnesses[key]] for key in sorted(load_keys)],
         }
@@ -308,16 +347,16 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
             present, *poses = saved.unpack_poses(self.body, document["moments"], arrays)
             keys = (saved.unpack_key(each, pose) for each, pose in zip(document["keys"], poses, strict=True))
             self.markers = sort_markers(keys)
-            self.settings = update_settings(self.settings, document["dials"])
+            self.settings = msgspec.convert(document["dials"], KeyframeModeSettings)
             self.pose_session.restore(present)
             for number, node, stiffness in document.get("hands", []):
                 self.pull_stiffnesses[int(number), int(node)] = require_positive(stiffness, "a saved hand (N/m)")
-            self.ghost = message_values.read_choice(document, "ghost", GHOST_KINDS)
+            self.ghost = msgspec.convert(document["ghost"], GhostKind)
             self.selected = message_values.read_vertices(document, "selected", self.body.vertex_count, min_count=0)
             if document["take"] is not None:
                 solution = saved.unpack_solution(self.body, document["take"], arrays, self.keys, self.settings)
                 self._set_solution(solution)
-        except (KeyError, TypeError, IndexError, ValueError) as reason:
+        except (KeyError, TypeError, IndexError, ValueError, msgspec.ValidationError) as reason:
             raise InputError(f"what was saved of the keys cannot be read ({reason}); open the scene anew") from None
 
     def close(self) -> None:
@@ -371,25 +410,23 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         with self.undo_step(label, join=join):
             change()
 
-    def _begin_pull(self, message: Message) -> Mapping[str, Any]:
+    def _begin_pull(self, command: BeginPull) -> PullBeginAnswer:
         self.finish_interaction()  # its tab may have been closed during a pull
-        node = message_values.read_integer(message, "node", 0, self.body.vertex_count - 1)
-        number = message_values.read_integer(message, "gesture")
-        replaces_loads = not message_values.read_flag(message, "add")
+        node = require_index(command, "node", self.body.vertex_count)
         before, vertices = self.capture_state(), select_patch(self.body, node)
         stiffness = compute_pull_stiffness(self.pose_session, self.content.mesh.edges, vertices)
-        drag = self.pose_session.grab(vertices, replace_loads=replaces_loads)
+        drag = self.pose_session.grab(vertices, replace_loads=not command.add)
         self.pull_stiffnesses[get_load_key(drag.load)] = stiffness
-        self._active_pull = ActivePull(number, node, drag, before)
+        self._active_pull = ActivePull(command.gesture, node, drag, before)
         self.selected = [node]
-        position = to_list(self._compute_position(node))
-        return {"position": position, "load": drag.load.load_id, "stiffness": stiffness}
+        position = to_vec3(self._compute_position(node))
+        return PullBeginAnswer(position=position, load=drag.load.load_id, stiffness=stiffness)
 
-    def _move_pull(self, message: Message) -> None:
-        pull, begin = self._require_pull(message), time.perf_counter()
-        force, pull.seq = message_values.read_vector(message, "force"), message_values.read_integer(message, "seq")
+    def _move_pull(self, command: MovePull) -> None:
+        pull, begin = self._require_pull(command), time.perf_counter()
+        pull.seq = command.seq
         try:
-            pull.drag.move(force)
+            pull.drag.move(command.force)
             pull.is_at_rest = False
         except CajoleError as error:
             if not pull.is_warned:
@@ -401,14 +438,13 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
 
     def _send_pull(self, pull: ActivePull, start_time: float) -> None:
         self._show_pose()
-        self.host.broadcast({
-            "is": "moved", "gesture": pull.number, "seq": pull.seq,
-            "position": to_list(self._compute_position(pull.node)), "miss": 0.0,
-            "ms": 1e3 * (time.perf_counter() - start_time), "meter": None,
-        })  # fmt: skip
+        position, milliseconds = to_vec3(self._compute_position(pull.node)), 1e3 * (time.perf_counter() - start_time)
+        self.host.broadcast(MovedMessage(
+            gesture=pull.number, seq=pull.seq, position=position, miss=0.0, ms=milliseconds, meter=None
+        ))  # fmt: skip
 
-    def _commit_pull(self, message: Message) -> Mapping[str, Any]:
-        pull = self._require_pull(message)
+    def _commit_pull(self, command: CommitPull) -> PullCommitAnswer:
+        pull = self._require_pull(command)
         try:
             pull.drag.commit()
         except CajoleError:
@@ -422,64 +458,59 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
             self.history.record(label, pull.undo_state)
             self.host.record_change(label, frames_changed=False)
             self._warn_about_inversion(pull.undo_state.pose)
-        return {"load": pull.drag.load.load_id}
+        return PullCommitAnswer(load=pull.drag.load.load_id)
 
-    def _cancel_pull(self, message: Message) -> None:
-        self._require_pull(message)
+    def _cancel_pull(self, command: CancelPull) -> None:
+        self._require_pull(command)
         self.finish_interaction()
         self._show_pose()
         self.host.record_change(frames_changed=False)
 
-    def _require_pull(self, message: Message) -> ActivePull:
-        number = message_values.read_integer(message, "gesture")
-        if self._active_pull is None or self._active_pull.number != number:
-            raise InputError(f"no pull {number} is under way; press on the body to begin one")
+    def _require_pull(self, command: MovePull | CommitPull | CancelPull) -> ActivePull:
+        if self._active_pull is None or self._active_pull.number != command.gesture:
+            raise InputError(f"no pull {command.gesture} is under way; press on the body to begin one")
         return self._active_pull
 
-    def _update_load(self, message: Message) -> None:
+    def _update_load(self, command: UpdateLoad) -> None:
         """Remove, mute or scale a load."""
-        number, session = message_values.read_integer(message, "load"), self.pose_session
+        number, session, strength, muted = command.load, self.pose_session, command.strength, command.muted
         load = next((load for load in session.loads if load.load_id == number), None)
         is_pull = load is not None and not is_pose_load(load)
         name = self.content.describe_vertex(int(load.vertices[0])) if load is not None and is_pull else "load"
-        if message_values.read_flag(message, "remove", False):
+        if command.remove:
             self._change_pose(f"remove pull {name}", lambda: session.remove(number))
             return
-        if "strength" not in message and "muted" not in message:
+        if strength is UNSET and muted is UNSET:
             raise InputError("load needs strength, muted or remove, and all are missing")
-        if "strength" in message:
-            strength = message_values.read_number(message, "strength", 0.0)
+        if strength is not UNSET:
             force = np.zeros(3) if load is None else load.forces.sum(axis=0)
             size = float(np.linalg.norm(force))
             # `change` explains what is wrong with a load that is missing, frozen or without a direction
             force = strength / size * force if size else force
             self._change_pose(f"retune pull {name}", lambda: session.change(number, force), join=True)
-        if "muted" in message:
-            muted = message_values.read_flag(message, "muted")
+        if muted is not UNSET:
             self._change_pose(f"{'mute' if muted else 'unmute'} pull {name}", lambda: session.mute(number, muted))
 
-    def _pin_vertices(self, message: Message) -> None:
-        nodes = message_values.read_vertices(message, "nodes", self.body.vertex_count)
+    def _pin_vertices(self, command: PinVertices) -> None:
+        nodes = require_vertices(command, self.body.vertex_count)
         self._change_pose(f"pin {self.describe_vertices(nodes)}", lambda: self.pose_session.pin(nodes))
 
-    def _unpin_vertices(self, message: Message) -> None:
-        nodes = message_values.read_vertices(message, "nodes", self.body.vertex_count)
+    def _unpin_vertices(self, command: UnpinVertices) -> None:
+        nodes = require_vertices(command, self.body.vertex_count)
         self._change_pose(f"unpin {self.describe_vertices(nodes)}", lambda: self.pose_session.unpin(nodes))
 
-    def _set_gravity(self, message: Message) -> None:
-        on = message_values.read_flag(message, "on")
-        with self.undo_step(f"gravity {'on' if on else 'off'}"):
-            self.pose_session.set_gravity(EARTH_GRAVITY if on else None)
+    def _set_gravity(self, command: SetGravity) -> None:
+        with self.undo_step(f"gravity {'on' if command.on else 'off'}"):
+            self.pose_session.set_gravity(EARTH_GRAVITY if command.on else None)
 
     # --- keys
 
     def require_distinct(self, markers: Keys) -> Keys:
         return require_distinct_frames(markers)
 
-    def _capture_key(self, message: Message) -> Mapping[str, Any]:
+    def _capture_key(self, command: CaptureKey) -> KeyAnswer:
         """Make the present pose a key; a key of that frame gets the pose and keeps the rest."""
-        frame = message_values.read_integer(message, "frame", 0, self.frames - 1)
-        name = message_values.read_text(message, "name") if message.get("name") is not None else None
+        frame, name = require_index(command, "frame", self.frames), command.name_ and command.name_.strip()
         require_few_inversions(self.body, self.pose_session.displacement, "this pose")
         pose, old = self.pose_session.snapshot, next((key for key in self.keys if key.frame == frame), None)
         if old is None:
@@ -488,21 +519,21 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         else:
             key = replace(old, pose=pose, name=old.name if name is None else name)
             self.set_markers(replace_marker(self.keys, key), f"key at frame {frame}")
-        return {"key": key.id}
+        return KeyAnswer(key=key.id)
 
-    def _update_key(self, message: Message) -> None:
-        key = find_marker(self.keys, message_values.read_text(message, "key"))
-        if "hard" in message:
-            key = replace(key, hard=message_values.read_flag(message, "hard"))
-        if "weight" in message:
-            key = replace(key, weight=message_values.read_number(message, "weight", 1e-6, 1e6))
-        if "name" in message:
-            key = replace(key, name=message_values.read_text(message, "name"))
-        self.set_markers(replace_marker(self.keys, key), f"change {key.title}", join="weight" in message)
+    def _update_key(self, command: UpdateKey) -> None:
+        key = find_marker(self.keys, command.key)
+        if command.hard is not UNSET:
+            key = replace(key, hard=command.hard)
+        if command.weight is not UNSET:
+            key = replace(key, weight=command.weight)
+        if command.name_ is not UNSET:
+            key = replace(key, name=command.name_.strip())
+        self.set_markers(replace_marker(self.keys, key), f"change {key.title}", join=command.weight is not UNSET)
 
-    def _load_key(self, message: Message) -> None:
+    def _load_key(self, command: LoadKey) -> None:
         """Restore the pose of a key with its loads and pins; where they are unknown, loads that hold the pose."""
-        key = find_marker(self.keys, message_values.read_text(message, "key"))
+        key = find_marker(self.keys, command.key)
         pose, displacement = key.pose, key.pose.displacement
         with self.undo_step(f"load {key.title}"):
             if pose.loads or pose.pins or pose.gravity_force is not None or not displacement.any():
@@ -523,27 +554,28 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
             drawing = ReducedStateDrawing(self.content, self.body.vertices, solution.basis)
             self.preview = drawing, solution.states
 
-    def _update_settings(self, message: Message) -> None:
-        if unknown := {"tracking", "final"} & message.keys():
+    def _update_settings(self, command: SetDials) -> None:
+        changes = command.get_changes()
+        if unknown := {"tracking", "final"} & changes.keys():
             raise InputError(f"{min(unknown)} is a dial of Steer; Keyframe has effort, detail, frames, dt and loop")
-        new = update_settings(self.settings, message)
-        if "detail" in message:
-            message_values.read_integer(message, "detail", 0, 3 * len(self.body.free_vertices))
+        new = change_settings(self.settings, command, **changes)
+        if command.detail is not UNSET:
+            require_index(command, "detail", 3 * len(self.body.free_vertices) + 1)
         last = self.keys[-1] if self.keys else None
         if last is not None and last.frame >= new.frames:
             raise InputError(
                 f"{last.title} stands at frame {last.frame}, beyond {new.frames} frames; move or delete it first"
             )
-        names = [each.name for each in fields(new) if getattr(new, each.name) != getattr(self.settings, each.name)]
+        names = [name for name in changes if getattr(new, name) != getattr(self.settings, name)]
         if names:
             with self.undo_step(f"set {' and '.join(names)}", join=True):
                 self.settings = new
 
-    def _set_ghost(self, message: Message) -> None:
-        self.ghost = message_values.read_choice(message, "with", GHOST_KINDS)
+    def _set_ghost(self, command: Compare) -> None:
+        self.ghost = require_member(GhostKind, command.with_, "with of compare")
         self.host.record_change()
 
-    def _optimise(self, message: Message) -> Mapping[str, Any]:
+    def _optimise(self, command: Optimise) -> None:
         """Find the gentlest motion through the keys. Raises InputError for impossible keys, Cancelled."""
         if not self.keys:
             raise InputError("there are no keys to go through; pull the body into a pose, then capture it")
@@ -562,9 +594,8 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         self.history.record("optimise", before)
         self.host.record_change("optimise")
         summary = solution.summary
-        tone = "ok" if summary.converged else "warn"
-        self.host.broadcast({"is": "notice", "tone": tone, "title": "The motion is ready", "text": summary.text})
-        return {"cost": summary.cost, "worst": summary.worst}
+        tone: Literal["ok", "warn"] = "ok" if summary.converged else "warn"
+        self.host.broadcast(NoticeMessage(tone=tone, title="The motion is ready", text=summary.text))
 
     def _solve(self, progress: ProgressCallback) -> KeyframeSolution:
         """Run the search; each iterate is reported, and the motion is shown from time to time."""
@@ -577,10 +608,10 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
 
         def on_iteration(iterate: Iterate) -> bool:
             fraction = search.update(iterate)
-            self.host.broadcast({
-                "is": "iterate", "job": self.running_job or "", "iteration": search.steps, "cost": float(iterate.cost),
-                "gradient": float(iterate.gradient_norm), "seconds": search.seconds,
-            })  # fmt: skip
+            self.host.broadcast(IterateMessage(
+                job=self.running_job or "", iteration=search.steps, cost=float(iterate.cost),
+                gradient=float(iterate.gradient_norm), seconds=search.seconds,
+            ))  # fmt: skip
             if search.seconds - search.last_preview >= 0.25:
                 search.last_preview = search.seconds
                 states = iterate.trajectory.coordinates

@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.body import Body
 from cajole.direct.keyframing.pose_session import Load, PoseSnapshot
+from cajole.studio.modes.base import JsonObject
+from cajole.studio.modes.keyframe.messages import KeyframeModeSettings
 from cajole.studio.modes.keyframe.solution import (
-    KeyframeModeSettings,
     KeyframeSolution,
     Keys,
     PoseKey,
     SolutionSummary,
     build_solution_key,
 )
-from cajole.studio.modes.payloads import to_list
+from cajole.studio.modes.payloads import to_vec3
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def pack_poses(poses: Sequence[PoseSnapshot]) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+def pack_poses(poses: Sequence[PoseSnapshot]) -> tuple[list[JsonObject], dict[str, NDArray[Any]]]:
     """A document of each pose, and arrays: all loads one after another, and displacements (n, 3) of each pose."""
     documents, vertices, forces, first = [], [np.empty(0, dtype=np.int64)], [np.empty((0, 3))], 0
     for pose in poses:
@@ -34,7 +35,7 @@ def pack_poses(poses: Sequence[PoseSnapshot]) -> tuple[list[dict[str, Any]], dic
             loads.append({"id": load.load_id, "frozen": load.frozen, "muted": load.muted, "count": len(load.vertices)})
             vertices.append(load.vertices)
             forces.append(load.forces)
-        pins = [[int(node), *to_list(where)] for node, where in pose.pins.items()]
+        pins = [[int(node), *to_vec3(where)] for node, where in pose.pins.items()]
         documents.append({"loads": loads, "first": first, "pins": pins, "weighs": pose.gravity_force is not None})
         first = sum(len(each) for each in vertices)
     return documents, {
@@ -65,7 +66,7 @@ def unpack_poses(body: Body, documents: Sequence[Mapping[str, Any]], arrays: Arr
     return poses
 
 
-def pack_key(key: PoseKey) -> dict[str, Any]:
+def pack_key(key: PoseKey) -> JsonObject:
     """A key without its pose."""
     return {"number": key.number, "frame": key.frame, "name": key.name, "hard": key.hard, "weight": key.weight}
 
@@ -81,7 +82,7 @@ def unpack_key(document: Mapping[str, Any], pose: PoseSnapshot) -> PoseKey:
     )
 
 
-def pack_solution(solution: KeyframeSolution, *, is_stale: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def pack_solution(solution: KeyframeSolution, *, is_stale: bool) -> tuple[JsonObject, dict[str, NDArray[Any]]]:
     """A document and arrays; is_stale: keys or settings have changed since."""
     names = ("basis", "states", "velocities", "controls")
     arrays: dict[str, NDArray[Any]] = {f"take_{name}": getattr(solution, name) for name in names}

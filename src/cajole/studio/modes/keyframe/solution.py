@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 
 from cajole.arrays import Array, IndexArray
@@ -23,8 +24,8 @@ from cajole.direct.keyframing.solve import check_options, solve_shot
 from cajole.dynamics.modal_analysis import count_modes
 from cajole.errors import InputError
 from cajole.reduction import reduce
+from cajole.studio.modes.keyframe.messages import KeyframeModeSettings
 from cajole.studio.modes.payloads import format_percent
-from cajole.studio.modes.settings import setting
 from cajole.studio.modes.timeline_markers import TimelineMarker
 
 # Relative decrease of the gradient at which a search ends.
@@ -74,17 +75,6 @@ def find_common_pins(body: Body, keys: Keys) -> IndexArray:
         at_rest = nodes[distances.max(axis=1, initial=0.0) <= near]
         common = np.unique(at_rest) if common is None else np.intersect1d(common, at_rest)
     return np.empty(0, dtype=np.int64) if len(body.fixed) or common is None else common
-
-
-@dataclass(frozen=True)
-class KeyframeModeSettings:
-    """Settings of the search; dt: time between frames [s], None for the natural one."""
-
-    effort: float = setting(1e-4, 1e-12, 1e6)
-    detail: int = setting(10, 0, 200)
-    frames: int = setting(121, 2, 5000)
-    dt: float | None = setting(None, 1e-5, 10.0, optional=True)
-    loop: bool = setting(False)
 
 
 def build_solution_key(keys: Keys, settings: KeyframeModeSettings) -> tuple[Any, ...]:
@@ -243,7 +233,7 @@ class KeyframeSolver:
 
 
 def _build_problem_key(keys: Keys, settings: KeyframeModeSettings) -> tuple[Any, ...]:
-    return build_solution_key(keys, replace(settings, effort=1.0, dt=None))
+    return build_solution_key(keys, msgspec.structs.replace(settings, effort=1.0, dt=None))
 
 
 class SearchProgress:

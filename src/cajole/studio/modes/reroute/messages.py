@@ -11,6 +11,13 @@ from cajole.studio.messages import PositionTarget, StateMessage
 from cajole.studio.protocol import Command, Name, NonNegative, Whole
 
 RerouteMethod = Literal["pattern", "least-force", "paper"]
+# ranges of the settings
+Alpha = Annotated[float, Meta(ge=1.0, le=5000.0)]
+ForceLimit = Annotated[float, Meta(ge=1e-9, le=1e9)]
+Stiffness = Annotated[float, Meta(ge=1e-3, le=1e7)]
+TotalMass = Annotated[float, Meta(ge=1e-6, le=1e6)]
+SpringDamping = Annotated[float, Meta(ge=0.0, le=1e4)]
+PilotFrames = Annotated[int, Meta(ge=2, le=2000)]
 
 
 class RunPilot(Command, frozen=True, kw_only=True, tag="pilot"):
@@ -25,14 +32,14 @@ class SetRoute(Command, frozen=True, kw_only=True, tag="route"):
     """Change settings, as in `RerouteDials`; the last four are for one's own mesh, and the pilot must run again."""
 
     method: RerouteMethod | UnsetType = UNSET
-    alpha: Annotated[float, Meta(ge=1.0, le=5000.0)] | UnsetType = UNSET
+    alpha: Alpha | UnsetType = UNSET
     reach: NonNegative | UnsetType = UNSET
-    limit: Annotated[float, Meta(ge=1e-09, le=1000000000.0)] | UnsetType | None = UNSET
+    limit: ForceLimit | UnsetType | None = UNSET
     within: NonNegative | UnsetType = UNSET
-    stiffness: Annotated[float, Meta(ge=1e-3, le=1e7)] | UnsetType = UNSET
-    mass: Annotated[float, Meta(ge=1e-6, le=1e6)] | UnsetType = UNSET
-    damping: Annotated[float, Meta(ge=0.0, le=1e4)] | UnsetType = UNSET
-    frames: Annotated[int, Meta(ge=2, le=2000)] | UnsetType = UNSET
+    stiffness: Stiffness | UnsetType = UNSET
+    mass: TotalMass | UnsetType = UNSET
+    damping: SpringDamping | UnsetType = UNSET
+    frames: PilotFrames | UnsetType = UNSET
 
 
 class SetGoalWindow(Command, frozen=True, kw_only=True, tag="goal.set"):
@@ -43,8 +50,9 @@ class SetGoalWindow(Command, frozen=True, kw_only=True, tag="goal.set"):
 
 
 class GoalOutcome(Struct, frozen=True, kw_only=True):
-    """What became of a goal in the second run."""
+    """Outcome of a goal in the second run."""
 
+    id: str  # of the goal
     reached: bool
     error: float  # distance at its frame [m]
     closest: float  # smallest distance [m]
@@ -73,14 +81,14 @@ class RerouteDials(Struct, frozen=True, kw_only=True):
     """Settings."""
 
     method: RerouteMethod
-    alpha: float  # frames a size
-    reach: float  # [m]
-    limit: float | None  # of the force [N]
-    within: float  # tolerance [m]
-    stiffness: float  # [N/m]
-    mass: float  # of all vertices [kg]
-    damping: float  # [N s/m]
-    frames: int
+    alpha: Alpha  # frames a size
+    reach: NonNegative  # [m]
+    limit: ForceLimit | None  # of the force [N]
+    within: NonNegative  # tolerance [m]
+    stiffness: Stiffness = 100.0  # [N/m]
+    mass: TotalMass = 1.0  # of all vertices [kg]
+    damping: SpringDamping = 0.05  # [N s/m]
+    frames: PilotFrames = 120
 
 
 class NetInfo(Struct, frozen=True, kw_only=True):

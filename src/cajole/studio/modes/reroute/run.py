@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.direct.rerouting import Goal, RerouteReport
 from cajole.studio.modes.payloads import format_percent
-from cajole.studio.modes.reroute.settings import RerouteModeSettings
+from cajole.studio.modes.reroute.messages import GoalOutcome, RerouteDials, RerouteMethod, RerouteResult
 from cajole.studio.modes.timeline_markers import TimelineMarker, get_next_number, replace_marker, sort_markers
 
 Point3 = tuple[float, float, float]
@@ -59,88 +59,52 @@ def set_goal_positions(goals: Goals, frame: int, nodes: Sequence[int], positions
     return goals
 
 
-@dataclass(frozen=True)
-class GoalOutcome:
-    """How far a run reached a goal: distances [m], speeds [m/s], and similarity of the path to the pilot's."""
-
-    id: str
-    reached: bool
-    error: float
-    offset: float
-    start: int
-    closest: float
-    closest_frame: int
-    why: str
-    notes: list[str]
-    shape: float
-    stepping: float
-    turning: float | None
-    speed: float
-    pilot_speed: float
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """Report of a run: number of goals reached, effort and peak force, largest error [m] and shape distance."""
-
-    method: str
-    reached: int
-    count: int
-    effort: float
-    peak: float
-    error: float
-    shape: float
-    seconds: float
-    text: str
-    report: str
-    goals: tuple[GoalOutcome, ...]
-
-    @staticmethod
-    def from_report(report: RerouteReport, goals: Goals) -> RunSummary:
-        outcomes = tuple(
-            GoalOutcome(
-                id=goal.id,
-                reached=each.is_successful,
-                error=each.error,
-                offset=each.pilot_distance,
-                start=each.start_frame,
-                closest=each.closest_distance,
-                closest_frame=each.closest_frame,
-                why=each.failure_reason,
-                notes=list(each.notes),
-                shape=each.similarity.shape_distance,
-                stepping=each.similarity.step_length_variation,
-                turning=each.similarity.turning_correlation,
-                speed=each.arrival_speed,
-                pilot_speed=each.pilot_speed,
-            )
-            for each, goal in zip(report.goals, goals)
+def summarise_report(report: RerouteReport, goals: Goals) -> tuple[RerouteResult, tuple[GoalOutcome, ...]]:
+    """Summary of a run, and the outcome of each goal."""
+    outcomes = tuple(
+        GoalOutcome(
+            id=goal.id,
+            reached=each.is_successful,
+            error=each.error,
+            closest=each.closest_distance,
+            closest_frame=each.closest_frame,
+            why=each.failure_reason,
+            notes=each.notes,
+            shape=each.similarity.shape_distance,
+            stepping=each.similarity.step_length_variation,
+            turning=each.similarity.turning_correlation,
+            speed=each.arrival_speed,
+            pilot_speed=each.pilot_speed,
         )
-        count, force = len(outcomes), format_percent(float(report.gentleness.max()))
-        if report.reached_count == count:
-            subject = {1: "The goal is", 2: "Both goals are"}.get(count, f"All {count} goals are")
-        else:
-            subject = "The goal is not" if count == 1 else f"{report.reached_count} of {count} goals are"
-        text = f"{subject} reached within {report.within:.3g} m, with {force} of the net's weight at most."
-        worst, shape = max(each.error for each in outcomes), max(each.shape for each in outcomes)
-        return RunSummary(
-            report.method, report.reached_count, count, report.effort, report.peak_force, worst, shape,
-            report.seconds, text, str(report), outcomes,
-        )  # fmt: skip
-
-    @staticmethod
-    def from_document(document: Mapping[str, Any]) -> RunSummary:
-        """Inverse of `asdict`. Raises KeyError or TypeError for what is missing."""
-        values = {name: document[name] for name in RunSummary.__dataclass_fields__}
-        return RunSummary(**values | {"goals": tuple(GoalOutcome(**goal) for goal in values["goals"])})
+        for each, goal in zip(report.goals, goals)
+    )
+    count, force = len(outcomes), format_percent(float(report.gentleness.max()))
+    if report.reached_count == count:
+        subject = {1: "The goal is", 2: "Both goals are"}.get(count, f"All {count} goals are")
+    else:
+        subject = "The goal is not" if count == 1 else f"{report.reached_count} of {count} goals are"
+    return RerouteResult(
+        method=cast(RerouteMethod, report.method),
+        reached=report.reached_count,
+        count=count,
+        effort=report.effort,
+        peak=report.peak_force,
+        error=max(each.error for each in outcomes),
+        shape=max(each.shape for each in outcomes),
+        seconds=report.seconds,
+        text=f"{subject} reached within {report.within:.3g} m, with {force} of the net's weight at most.",
+        report=str(report),
+        stale=False,
+    ), outcomes
 
 
 @dataclass(frozen=True)
 class RerouteInputs:
-    """All inputs of a run beside the pilot."""
+    """All inputs of a run beside the pilot; held: fixed vertices of a net made of a mesh."""
 
     goals: Goals
-    settings: RerouteModeSettings
+    dials: RerouteDials
+    held: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,5 +113,6 @@ class RerouteRun:
 
     animation: Animation
     added_force: Array
-    summary: RunSummary
+    summary: RerouteResult
+    outcomes: tuple[GoalOutcome, ...]
     inputs: RerouteInputs | None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import BodySprings
 from cajole.direct.rerouting.goals import build_goal_set
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.payloads import build_lane, build_marker, to_list, to_rounded_list
-from cajole.studio.modes.reroute.run import GoalOutcome, Goals, RerouteRun
+from cajole.studio.messages import Lane, Marker
+from cajole.studio.modes.payloads import to_rounded_list, to_vec3
+from cajole.studio.modes.reroute.messages import GoalInfo, GoalOutcome
+from cajole.studio.modes.reroute.run import Goals
 
 
 def describe_goals(
@@ -27,7 +28,7 @@ def describe_goals(
     outcomes: Mapping[str, GoalOutcome],
     *,
     max_paths: int = 160,
-) -> list[dict[str, Any]]:
+) -> list[GoalInfo]:
     """Goals with the paths of their vertices in the pilot and in the rerouted motion, at most `max_paths` of them.
 
     outcomes: by goal id, of a run that is up to date.
@@ -48,40 +49,38 @@ def describe_goals(
             path = to_rounded_list(pilot.positions[led, goal.node])
             rerouted_path = None if rerouted is None else to_rounded_list(rerouted.positions[led, goal.node])
         described.append(
-            {
-                "id": goal.id,
-                "node": goal.node,
-                "frame": goal.frame,
-                "name": goal.name or content.describe_vertex(goal.node),
-                "position": to_list(goal.position),
-                "given": to_list(given),
-                "moved": float(np.linalg.norm(wanted - given)),
-                "window": goal.window,
-                "start": start,
-                "asked": window,
-                "report": None if outcome is None else asdict(outcome),
-                "warn": None if outcome is None or outcome.reached else outcome.why,
-                "pilot": path,
-                "led": rerouted_path,
-            }
+            GoalInfo(
+                id=goal.id,
+                node=goal.node,
+                frame=goal.frame,
+                name=goal.name or content.describe_vertex(goal.node),
+                position=goal.position,
+                given=to_vec3(given),
+                moved=float(np.linalg.norm(wanted - given)),
+                window=goal.window,
+                start=start,
+                asked=window,
+                report=outcome,
+                warn=None if outcome is None or outcome.reached else outcome.why,
+                pilot=path,
+                led=rerouted_path,
+            )
         )
     return described
 
 
-def build_goal_lane(goals: list[dict[str, Any]], selected: list[int], fps: float) -> dict[str, Any]:
+def build_goal_lane(goals: list[GoalInfo], selected: list[int], fps: float) -> Lane:
     """The lane of goals, each with the frames in which its vertex is led."""
     markers = [
-        build_marker(
-            goal["id"], goal["frame"], goal["name"], reach=[goal["start"], goal["frame"]],
-            detail=f"{goal['frame'] / fps:.2f} s · {goal['moved']:.3g} m, led from frame {goal['start']}",
-            selected=goal["node"] in selected, warn=goal["warn"] or None,
+        Marker(
+            id=goal.id,
+            frame=goal.frame,
+            text=goal.name,
+            detail=f"{goal.frame / fps:.2f} s · {goal.moved:.3g} m, led from frame {goal.start}",
+            reach=(goal.start, goal.frame),
+            selected=goal.node in selected,
+            warn=goal.warn or UNSET,
         )
         for goal in goals
-    ]  # fmt: skip
-    return build_lane("goals", "Goals", "disc", "asked", markers)
-
-
-def describe_run(run: RerouteRun, *, is_stale: bool) -> dict[str, Any]:
-    """Summary of a run, without its goals."""
-    summary = {name: value for name, value in asdict(run.summary).items() if name != "goals"}
-    return summary | {"stale": is_stale}
+    ]
+    return Lane(id="goals", name="Goals", shape="disc", tone="asked", markers=markers)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from cajole import checks
 from cajole.animation import Animation
@@ -17,13 +19,14 @@ from cajole.direct.steering.controller import RealtimeController
 from cajole.direct.steering.reference import build_shot_reference
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress
-from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Message, ModeHost, ModeSnapshot
-from cajole.studio.modes.payloads import MAX_TRAILS, build_trail, to_rounded_list
+from cajole.studio.messages import Trail
+from cajole.studio.modes.base import ModeHost, ModeSnapshot
+from cajole.studio.modes.payloads import MAX_TRAILS, build_trail
 from cajole.studio.modes.reduced_drawing import ReducedStateDrawing, require_body
-from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.settings import require_index
 from cajole.studio.modes.steer.force_arrows import ForceArrows
+from cajole.studio.modes.steer.messages import ApplyImpulse, BeginPush, FlowState, Outcome, SetWind
 from cajole.studio.modes.steer.mode import SteerMode
 from cajole.studio.modes.steer.pushes import Force, PushRecord
 from cajole.studio.modes.steer.realtime_loop import LapSetup, RealtimeLoop
@@ -41,7 +44,7 @@ class BodySteerMode(SteerMode[SteerModeSettings, RealtimeController, int]):
         self.body: Body = model.body
         options = {} if content.steer_setup is None else dict(content.steer_setup.options)
         own = {name: options.pop(name) for name in CONTROLLER_OPTIONS if name in options}
-        self.settings = update_settings(SteerModeSettings(), own)
+        self.settings = SteerModeSettings(**own)
         if snapshot is not None:
             self.restore_snapshot(snapshot, self.body.vertex_count)
         report_progress(progress, 0.9, "making the controller")
@@ -84,10 +87,11 @@ class BodySteerMode(SteerMode[SteerModeSettings, RealtimeController, int]):
         displacement = self.reference.model.lift(self.realtime.controller.state[0])
         return setup.evaluate_outcome(self.realtime.step, self.body.vertices + displacement)
 
-    def describe_outcome(self) -> dict[str, Any] | None:
+    def describe_outcome(self) -> Outcome | None:
         setup = self.content.steer_setup
-        has_outcome = setup is not None and setup.evaluate_outcome is not None
-        return {"text": setup.outcome_text, "good": self.outcome_holds} if setup is not None and has_outcome else None
+        if setup is None or setup.evaluate_outcome is None:
+            return None
+        return Outcome(text=setup.outcome_text, good=self.outcome_holds)
 
     def draw_states(self, states: Array) -> Array:
         return self.drawing.compute_positions(states)
@@ -103,36 +107,42 @@ class BodySteerMode(SteerMode[SteerModeSettings, RealtimeController, int]):
         return bool(np.isin(node, self.body.fixed))
 
     @property
-    def trails(self) -> list[dict[str, Any]]:
+    def trails(self) -> list[Trail]:
         loop, path = self.realtime, self.drawing.compute_vertex_path
         return [
             build_trail(node, path(node, loop.setup.reference_states), path(node, loop.lap_states))
             for node in self.selected[:MAX_TRAILS]
         ]
 
-    def describe_moment(self, state: Array, push: PushRecord[int] | None) -> dict[str, Any]:
-        live = self.realtime.controller
-        at = None if push is None else to_rounded_list(self.compute_vertex_path(push.location, state[None])[0])
-        arrows = self.force_arrows.build(state, live.feedback)
-        return {"error": live.error, "astray": live.is_outside_linear_range, "at": at, "arrows": arrows}
+    def locate_push(self, push: PushRecord[int], state: Array) -> Array:
+        return np.asarray(self.compute_vertex_path(push.location, state[None])[0])
 
-    def describe_model(self) -> dict[str, Any]:
+    def measure_error(self) -> tuple[float, bool]:
+        live = self.realtime.controller
+        return live.error, live.is_outside_linear_range
+
+    def build_arrows(self, state: Array) -> list[list[float]]:
+        return self.force_arrows.build(state, self.realtime.controller.feedback)
+
+    def describe_model(self) -> tuple[str, list[str], FlowState | UnsetType]:
         notes = [f"{note[0].upper()}{note[1:]}." for note in self.reference.notes]
-        return {"model": f"{self.reference.model.size} coordinates", "notes": notes}
+        return f"{self.reference.model.size} coordinates", notes, UNSET
 
     # --- pushes and wind
 
-    def describe_push(self, push: PushRecord[int]) -> tuple[str, dict[str, Any]]:
+    def describe_push(self, push: PushRecord[int]) -> tuple[str, str]:
         name = self.content.describe_vertex(push.location)
         # from here on, three digits of newtons would be shown with an exponent
         is_strong = push.strength >= 999.5
         force = f"{push.strength / 1000:.3g} kN" if is_strong else f"{push.strength:.3g} N"
-        return f"{force} on {name}", {"node": push.location, "name": name}
+        return f"{force} on {name}", name
 
-    def read_location(self, message: Message) -> int:
-        if "at" in message:
+    def read_location(self, command: BeginPush | ApplyImpulse) -> int:
+        if command.at is not UNSET:
             raise InputError("at is a point of a flow; a body is pushed at a node")
-        return message_values.read_integer(message, "node", 0, self.body.vertex_count - 1)
+        if command.node is UNSET:
+            raise InputError(f"{command.name} needs node, which is missing")
+        return require_index(command, "node", self.body.vertex_count)
 
     def read_saved_location(self, document: Mapping[str, Any]) -> int:
         return checks.require_integer(document["node"], "a node", minimum=0, maximum=self.body.vertex_count - 1)
@@ -145,13 +155,11 @@ class BodySteerMode(SteerMode[SteerModeSettings, RealtimeController, int]):
         for live in self.list_controllers():
             live.set_sustained_force(None if force is None else location, force or (0.0, 0.0, 0.0))
 
-    def read_wind(self, message: Message) -> SteerModeSettings:
-        if "seed" in message:
+    def read_wind(self, command: SetWind) -> SteerModeSettings:
+        if command.seed is not UNSET:
             raise InputError("seed of wind is for flows; a body's wind has a strength and a pace")
-        pace = self.settings.pace
-        if message.get("pace") is not None:
-            pace = message_values.read_number(message, "pace", 0.0, 100.0)
-        return replace(self.settings, wind=message_values.read_number(message, "strength", 0.0, 100.0), pace=pace)
+        pace = self.settings.pace if command.pace is None else command.pace
+        return msgspec.structs.replace(self.settings, wind=command.strength, pace=pace)
 
     def set_wind(self, settings: SteerModeSettings) -> None:
         winds = [Wind(strength=EARTH_GRAVITY * settings.wind, pace=settings.pace)] if settings.wind > 0 else []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
@@ -16,12 +17,23 @@ from cajole.direct.steering.controller import FlowRealtimeController
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.scenes.flow_scenes.swirl import KICK_DURATION, KICK_RADIUS
-from cajole.studio import message_values
 from cajole.studio.content import FlowSteerSetup, ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
-from cajole.studio.modes.payloads import MAX_TRAILS, build_trail, to_rounded_list
-from cajole.studio.modes.settings import update_settings
+from cajole.studio.messages import Select, Trail
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
+from cajole.studio.modes.payloads import MAX_TRAILS, build_trail
+from cajole.studio.modes.settings import require_index, require_range, require_vertices
 from cajole.studio.modes.steer.force_arrows import NEGLIGIBLE_FORCE, build_arrows
+from cajole.studio.modes.steer.messages import (
+    ApplyImpulse,
+    ApplyKick,
+    BeginPush,
+    FlowState,
+    KickInfo,
+    Outcome,
+    PushAnswer,
+    SetSmoke,
+    SetWind,
+)
 from cajole.studio.modes.steer.mode import SteerMode
 from cajole.studio.modes.steer.pushes import Force, PushRecord
 from cajole.studio.modes.steer.realtime_loop import LapSetup, RealtimeLoop
@@ -50,7 +62,7 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         progress = host.begin_job("Preparing the flow")
         self.steered_count, self.particle_count = shot.particles.shape[1], paths.shape[1]
         own = {name: options[name] for name in CONTROLLER_OPTIONS if name in options}
-        self.settings = update_settings(FlowModeSettings(wind=self.setup.initial_wind), own)
+        self.settings = FlowModeSettings(wind=self.setup.initial_wind, **own)
         if snapshot is not None:
             self.restore_snapshot(snapshot, self.particle_count)
         report_progress(progress, 0.2, "making the controller")
@@ -71,9 +83,13 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         self.start(RealtimeLoop(live, lap))
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
-        own = {"smoke": self._set_smoke, "select": self._select_particles, "kick": self._apply_preset_gust}
-        return {**super().commands, **own}
+    def commands(self) -> Handlers:
+        return {
+            **super().commands,
+            SetSmoke: self._set_smoke,
+            Select: self._select_particles,
+            ApplyKick: self._apply_preset_gust,
+        }
 
     @property
     def time(self) -> float:
@@ -101,16 +117,16 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         # every particle within a cell of its place
         return True if live.distances_in_cells.max(initial=0.0) <= 1.0 else None
 
-    def describe_outcome(self) -> dict[str, Any]:
+    def describe_outcome(self) -> Outcome:
         lost = self.realtime.controller.particles_outside_linear_range
         if lost:
             names = " and ".join(self.content.describe_vertex(k) for k in lost)
             verb = "is" if len(lost) == 1 else "are"
-            return {"text": f"Lost: {names} {verb} too far off to be brought back", "good": False}
+            return Outcome(text=f"Lost: {names} {verb} too far off to be brought back", good=False)
         if self.outcome_holds:
-            return {"text": "Holds: every particle is within a cell of its place", "good": True}
+            return Outcome(text="Holds: every particle is within a cell of its place", good=True)
         rest = "and is led back" if self.settings.control else "and nothing leads it back"
-        return {"text": f"Off its path by more than a cell, {rest}", "good": None}
+        return Outcome(text=f"Off its path by more than a cell, {rest}", good=None)
 
     def draw_states(self, states: Array) -> Array:
         return build_ball_vertices(states.reshape(*states.shape[:-1], -1, 2), compute_ball_radius(self.setup.shot))
@@ -125,31 +141,32 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         return embed_in_3d(states.reshape(len(states), -1, 2)[:, node])
 
     @property
-    def trails(self) -> list[dict[str, Any]]:
+    def trails(self) -> list[Trail]:
         """Reference paths of steered particles; their present paths are seen in the smoke, and would hide these."""
         given = embed_in_3d(self.setup.shot.particles)
         return [build_trail(k, given[:, k], None) for k in range(min(self.steered_count, MAX_TRAILS))]
 
-    def describe_moment(self, state: Array, push: PushRecord[Point] | None) -> dict[str, Any]:
+    def locate_push(self, push: PushRecord[Point], state: Array) -> Array:
+        return embed_in_3d(np.array(push.location))
+
+    def measure_error(self) -> tuple[float, bool]:
         live = self.realtime.controller
-        forces = embed_in_3d(self._arrow_modes @ live.feedback)
-        return {
-            "error": float(live.distances_in_cells.max(initial=0.0)),
-            "astray": bool(live.particles_outside_linear_range),
-            "at": None if push is None else to_rounded_list(embed_in_3d(np.array(push.location))),
-            "arrows": build_arrows(self._arrow_points, forces, self._min_arrow_force),
-        }
+        return float(live.distances_in_cells.max(initial=0.0)), bool(live.particles_outside_linear_range)
 
-    def describe_model(self) -> dict[str, Any]:
-        kicks = [
-            {"name": f"F{number}", "text": f"{np.hypot(*gust):.2g} m/s² on {self.content.describe_vertex(particle)}"}
-            for number, (particle, gust) in enumerate(self.setup.preset_gusts, 1)
-        ]
-        flow = {"kicks": kicks, "smoke": self.settings.smoke, "seed": self.settings.seed}
-        return {"model": f"{self.setup.shot.model.size} modes", "flow": flow}
+    def build_arrows(self, state: Array) -> list[list[float]]:
+        forces = embed_in_3d(self._arrow_modes @ self.realtime.controller.feedback)
+        return build_arrows(self._arrow_points, forces, self._min_arrow_force)
 
-    def _select_particles(self, message: Message) -> None:
-        self.selected = message_values.read_vertices(message, "nodes", self.particle_count, min_count=0)
+    def describe_model(self) -> tuple[str, list[str], FlowState | UnsetType]:
+        kicks = []
+        for number, (particle, gust) in enumerate(self.setup.preset_gusts, 1):
+            text = f"{np.hypot(*gust):.2g} m/s² on {self.content.describe_vertex(particle)}"
+            kicks.append(KickInfo(name=f"F{number}", text=text))
+        flow = FlowState(kicks=kicks, smoke=self.settings.smoke, seed=self.settings.seed)
+        return f"{self.setup.shot.model.size} modes", [], flow
+
+    def _select_particles(self, command: Select) -> None:
+        self.selected = require_vertices(command, self.particle_count)
         self.host.record_change(frames_changed=False)
 
     # --- smoke
@@ -169,9 +186,9 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         if has_changed:
             self._fill_smoke(state.smoke)
 
-    def _set_smoke(self, message: Message) -> None:
-        on = message_values.read_flag(message, "on")
-        self.change_settings(replace(self.settings, smoke=on), f"smoke {'on' if on else 'off'}")
+    def _set_smoke(self, command: SetSmoke) -> None:
+        settings = msgspec.structs.replace(self.settings, smoke=command.on)
+        self.change_settings(settings, f"smoke {'on' if command.on else 'off'}")
         self._show_states(*self.realtime.interpolate_states())
 
     def _fill_smoke(self, enabled: bool) -> None:
@@ -180,16 +197,17 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
 
     # --- gusts and wind
 
-    def describe_push(self, push: PushRecord[Point]) -> tuple[str, dict[str, Any]]:
+    def describe_push(self, push: PushRecord[Point]) -> tuple[str, str]:
         x, y = push.location
         name = f"{x:.0f}, {y:.0f}"
-        return f"{push.strength:.2g} m/s² at {name}", {"node": None, "at": [x, 0.0, y], "name": name}
+        return f"{push.strength:.2g} m/s² at {name}", name
 
-    def read_location(self, message: Message) -> Point:
-        if "node" in message:
+    def read_location(self, command: BeginPush | ApplyImpulse) -> Point:
+        if command.node is not UNSET:
             raise InputError("node is a vertex of a body; a flow is pushed at a point, so send at")
-        point = message_values.read_vector(message, "at")[PLANE_AXES].tolist()
-        return self._require_inside(point, f"at of {message['do']} (m)")
+        if command.at is UNSET:
+            raise InputError(f"{command.name} needs at, which is missing")
+        return self._require_inside(command.at[PLANE_AXES], f"at of {command.name} (m)")
 
     def read_saved_location(self, document: Mapping[str, Any]) -> Point:
         return self._require_inside(document["at"], "the place of a push (m)")
@@ -208,20 +226,21 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
         for live in self.list_controllers():
             live.set_sustained_force(None if force is None else location, gust, radius=KICK_RADIUS)
 
-    def _apply_preset_gust(self, message: Message) -> Mapping[str, Any]:
+    def _apply_preset_gust(self, command: ApplyKick) -> PushAnswer:
         """Apply one of the scene's gusts at the present position of its particle."""
         gusts = self.setup.preset_gusts
         if not gusts:
             raise InputError("this scene has no kicks of its own; press on the flow and drag")
-        particle, (ax, ay) = gusts[message_values.read_integer(message, "number", 1, len(gusts)) - 1]
+        particle, (ax, ay) = gusts[require_index(command, "number", len(gusts) + 1, first=1) - 1]
         x, y = self.realtime.controller.particles[particle].tolist()
         return self.push_and_record((x, y), (ax, 0.0, ay), KICK_DURATION / STEPS_PER_SECOND)
 
-    def read_wind(self, message: Message) -> FlowModeSettings:
-        if "pace" in message:
+    def read_wind(self, command: SetWind) -> FlowModeSettings:
+        if command.pace is not None:
             raise InputError("pace of wind is for bodies; a flow's wind has a strength and a seed")
-        seed = message_values.read_integer(message, "seed", 0, 9999) if "seed" in message else self.settings.seed
-        return replace(self.settings, wind=message_values.read_number(message, "strength", 0.0, 1.0), seed=seed)
+        require_range(command, "strength", 0.0, 1.0)
+        seed = self.settings.seed if command.seed is UNSET else command.seed
+        return msgspec.structs.replace(self.settings, wind=command.strength, seed=seed)
 
     def set_wind(self, settings: FlowModeSettings) -> None:
         winds = [self.setup.build_wind(settings.seed, strength=settings.wind)] if settings.wind > 0 else []

@@ -154,7 +154,7 @@ class KickInfo(Struct, frozen=True, kw_only=True):
 
 
 class FlowState(Struct, frozen=True, kw_only=True):
-    """What only flows have."""
+    """State that only flows have."""
 
     kicks: Sequence[KickInfo]
     smoke: bool

@@ -6,27 +6,58 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from cajole.arrays import Array
+from cajole.checks import require_choice
 from cajole.errors import InputError, NotConverged
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
-from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.messages import (
+    DeleteMarkers,
+    ForceMeter,
+    Lane,
+    Marker,
+    SetDials,
+    Trail,
+    ViewLabels,
+)
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
 from cajole.studio.modes.payloads import (
     build_force_lanes,
-    build_lane,
-    build_marker,
     build_selected_vertex,
     format_percent,
     to_rounded_list,
+    to_vec3,
 )
-from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.settings import change_settings
 from cajole.studio.modes.steer.force_arrows import NEGLIGIBLE_FORCE
-from cajole.studio.modes.steer.messages import SteerStateMessage
+from cajole.studio.modes.steer.messages import (
+    ApplyImpulse,
+    BeginPush,
+    EndPush,
+    FlowState,
+    GhostSource,
+    MovePush,
+    Outcome,
+    PulseMessage,
+    PushAnswer,
+    PushInfo,
+    RepeatPush,
+    Restart,
+    SetControl,
+    SetGhost,
+    SetPlayback,
+    SetWind,
+    SteerModeState,
+    SteerStateMessage,
+    WindInfo,
+)
 from cajole.studio.modes.steer.pushes import (
     ActivePush,
     AnyLocation,
@@ -39,7 +70,6 @@ from cajole.studio.modes.steer.realtime_loop import RealtimeLoop
 from cajole.studio.modes.steer.settings import CONTROLLER_OPTIONS, SteerModeSettings
 from cajole.studio.modes.undo import UndoableMode
 
-GHOST_KINDS = ("reference", "uncontrolled")
 # Longest push [s]: one that is held ends then by itself, because its tab may be gone.
 MAX_PUSH_SECONDS = 20.0
 
@@ -68,7 +98,7 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
     def __init__(self, host: ModeHost, content: ProjectContent):
         super().__init__(host, content)
         self.clock = time.monotonic
-        self.ghost = "reference"
+        self.ghost: GhostSource = "reference"
         self.pushes: tuple[PushRecord[AnyLocation], ...] = ()
         self.active_push: ActivePush[AnyLocation] | None = None
         self.outcome_holds: bool | None = None
@@ -81,19 +111,20 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         """Restore settings, ghost, selection and pushes. Raises InputError for those of another body or flow."""
         document = snapshot.document
         try:
-            values = {each.name: document["settings"][each.name] for each in fields(self.settings)}
-            self.settings = update_settings(self.settings, values)
-            self.ghost = message_values.read_choice(document, "ghost", GHOST_KINDS)
+            kind, settings = type(self.settings), document["settings"]
+            self.settings = msgspec.convert({name: settings[name] for name in kind.__struct_fields__}, kind)
+            self.ghost = msgspec.convert(document["ghost"], GhostSource)
             self.selected = message_values.read_vertices(document, "selected", vertex_count, min_count=0)
             self.pushes = unpack_pushes(document["pushes"], self.read_saved_location)
-        except (KeyError, TypeError, ValueError) as reason:
+        except (KeyError, TypeError, ValueError, msgspec.ValidationError) as reason:
             raise InputError(f"what was saved of the steering cannot be read ({reason}); open the scene anew") from None
 
     def start(self, realtime: RealtimeLoop[AnyController]) -> None:
         """Start the motion with the present settings."""
         self.realtime = realtime
         self.begin_lap()
-        settings, self.settings = self.settings, replace(self.settings, control=True, wind=0.0)
+        settings = self.settings
+        self.settings = msgspec.structs.replace(settings, control=True, wind=0.0)
         self.restore_fields(settings)
         self.realtime.enable_uncontrolled_copy(self.ghost == "uncontrolled")
         self.host.end_job()
@@ -112,7 +143,7 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         """True if the wanted outcome holds after a step, None while it is open."""
 
     @abstractmethod
-    def describe_outcome(self) -> dict[str, Any] | None:
+    def describe_outcome(self) -> Outcome | None:
         """Wanted outcome and whether it holds, None without one."""
 
     @abstractmethod
@@ -128,25 +159,33 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         """Positions (frames, 3) [m] of a vertex or particle in states (frames, m)."""
 
     @abstractmethod
-    def describe_moment(self, state: Array, push: PushRecord[AnyLocation] | None) -> dict[str, Any]:
-        """Error, whether it is outside the linear range, position of the acting push, and arrows, for the pulse."""
+    def locate_push(self, push: PushRecord[AnyLocation], state: Array) -> Array:
+        """Position (3,) [m] of a push in a state (m,)."""
 
     @abstractmethod
-    def describe_push(self, push: PushRecord[AnyLocation]) -> tuple[str, dict[str, Any]]:
-        """Strength and location in words, and the location for the page."""
+    def measure_error(self) -> tuple[float, bool]:
+        """Distance from the reference, and True outside the linear range of the controller."""
 
     @abstractmethod
-    def describe_model(self) -> dict[str, Any]:
-        """Model and notes for the panel."""
+    def build_arrows(self, state: Array) -> list[list[float]]:
+        """[x, y, z, fx, fy, fz] of the strongest controller forces in a state (m,)."""
+
+    @abstractmethod
+    def describe_push(self, push: PushRecord[AnyLocation]) -> tuple[str, str]:
+        """Strength and location in words, and the location alone."""
+
+    @abstractmethod
+    def describe_model(self) -> tuple[str, list[str], FlowState | UnsetType]:
+        """Size of the model, notes, and the state of a flow."""
 
     @property
     @abstractmethod
-    def trails(self) -> list[dict[str, Any]]:
+    def trails(self) -> list[Trail]:
         """Trails over one lap."""
 
     @abstractmethod
-    def read_location(self, message: Message) -> AnyLocation:
-        """Location of a push in a message. Raises InputError for one that does not exist."""
+    def read_location(self, command: BeginPush | ApplyImpulse) -> AnyLocation:
+        """Location of a push in a command. Raises InputError for one that does not exist."""
 
     @abstractmethod
     def read_saved_location(self, document: Mapping[str, Any]) -> AnyLocation:
@@ -161,8 +200,8 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         """Push all controllers until the next call; None ends it."""
 
     @abstractmethod
-    def read_wind(self, message: Message) -> AnySettings:
-        """The settings with the wind of a message."""
+    def read_wind(self, command: SetWind) -> AnySettings:
+        """The settings with the wind of a command."""
 
     @abstractmethod
     def set_wind(self, settings: AnySettings) -> None:
@@ -171,21 +210,21 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
     # --- interface of the project
 
     @property
-    def commands(self) -> Mapping[str, Handler]:
+    def commands(self) -> Handlers:
         return {
             **self.common_commands,
-            "dials": self._update_settings,
-            "control": self._set_control,
-            "wind": lambda message: self.change_settings(self.read_wind(message), "set wind", join=True),
-            "run": self._set_playback,
-            "restart": lambda _: self._restart(),
-            "ghost": self._set_ghost,
-            "push.begin": self._begin_push,
-            "push.move": self._move_push,
-            "push.end": self._end_push,
-            "impulse": self._apply_impulse,
-            "push.repeat": self._repeat_push,
-            "marker.delete": self._delete_pushes,
+            SetDials: self._update_settings,
+            SetControl: self._set_control,
+            SetWind: lambda command: self.change_settings(self.read_wind(command), "set wind", join=True),
+            SetPlayback: self._set_playback,
+            Restart: lambda _: self._restart(),
+            SetGhost: self._set_ghost,
+            BeginPush: self._begin_push,
+            MovePush: self._move_push,
+            EndPush: self._end_push,
+            ApplyImpulse: self._apply_impulse,
+            RepeatPush: self._repeat_push,
+            DeleteMarkers: self._delete_pushes,
         }
 
     @property
@@ -213,7 +252,7 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
     def create_snapshot(self) -> ModeSnapshot:
         return ModeSnapshot(
             {
-                "settings": asdict(self.settings),
+                "settings": msgspec.to_builtins(self.settings),
                 "pushes": pack_pushes(self.pushes, self.location_key),
                 "ghost": self.ghost,
                 "selected": list(self.selected),
@@ -229,7 +268,7 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
 
     # --- state for the page
 
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> SteerStateMessage:
         settings, loop, setup = self.settings, self.realtime, self.realtime.setup
         state = loop.interpolate_states()[0]
         reference = self.compute_reference_state(state)
@@ -239,70 +278,75 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
             selection.append(build_selected_vertex(self.content, node, position, given, fixed=self.is_fixed(node)))
         has_effort = bool((loop.lap_efforts > NEGLIGIBLE_FORCE).any())
         peak_time, peak = max(self._recent_efforts, key=lambda each: each[1], default=(0.0, 0.0))
-        meter = {
-            "share": loop.controller.gentleness,
-            "peak": peak,
-            "frame": None,
-            "curve": to_rounded_list(loop.lap_efforts) if has_effort else None,
-            "cure": self._describe_peak(peak_time, peak),
-        }
-        model = self.describe_model()
-        notes = list(model.pop("notes", []))
+        model, notes, flow = self.describe_model()
         if loop.realtime_fraction is not None:
             percent = f"{100 * loop.realtime_fraction:.0f} %"
             notes.append(f"This machine follows at {percent} of real time: choose a slower speed.")
-        return {
-            "lanes": [*self._build_lanes(), *(build_force_lanes(loop.lap_efforts) if has_effort else [])],
-            "meter": meter if self.effort_unit is None else {**meter, "of": self.effort_unit},
-            "selection": selection,
-            "trails": self.trails,
-            "labels": {"now": "Live" if loop.is_running else "Paused", "result": "Last lap"},
-            **self.build_history_state(),
-            "steer": {
-                "control": settings.control,
+        return SteerStateMessage(
+            lanes=[*self._build_lanes(), *(build_force_lanes(loop.lap_efforts) if has_effort else [])],
+            meter=ForceMeter(
+                share=loop.controller.gentleness,
+                peak=peak,
+                frame=None,
+                curve=to_rounded_list(loop.lap_efforts) if has_effort else None,
+                cure=self._describe_peak(peak_time, peak),
+                of=self.effort_unit or UNSET,
+            ),
+            selection=selection,
+            trails=self.trails,
+            labels=ViewLabels("Live" if loop.is_running else "Paused", "Last lap"),
+            undo=self.history.undo_label,
+            redo=self.history.redo_label,
+            steer=SteerModeState(
+                control=settings.control,
                 **settings.controller_options,
-                "retuning": loop.controller.is_retuning,
-                "wind": {"strength": settings.wind, "pace": settings.pace},
-                "running": loop.is_running,
-                "speed": loop.speed,
-                "dt": setup.step_seconds,
-                "steps": setup.steps,
-                "loop": setup.loop,
-                "pushes": [
-                    {
-                        "id": push.id,
-                        "time": push.time,
-                        "frame": push.frame,
-                        "force": list(push.force),
-                        "strength": push.strength,
-                        "duration": push.duration,
-                        **self.describe_push(push)[1],
-                    }
-                    for push in self.pushes
-                ],
-                "ghost": self.ghost,
-                "outcome": self.describe_outcome(),
-                **model,
-                "notes": notes,
-            },
-        }
+                retuning=loop.controller.is_retuning,
+                wind=WindInfo(strength=settings.wind, pace=settings.pace),
+                running=loop.is_running,
+                speed=loop.speed,
+                dt=setup.step_seconds,
+                steps=setup.steps,
+                loop=setup.loop,
+                pushes=[self._describe_push(push, state) for push in self.pushes],
+                ghost=self.ghost,
+                outcome=self.describe_outcome(),
+                model=model,
+                flow=flow,
+                notes=notes,
+            ),
+        )
+
+    def _describe_push(self, push: PushRecord[AnyLocation], state: Array) -> PushInfo:
+        node = push.location if isinstance(push.location, int) else None
+        return PushInfo(
+            id=push.id,
+            time=push.time,
+            frame=push.frame,
+            node=node,
+            at=to_vec3(self.locate_push(push, state)) if node is None else UNSET,
+            name=self.describe_push(push)[1],
+            force=push.force,
+            strength=push.strength,
+            duration=push.duration,
+        )
 
     def is_fixed(self, node: int) -> bool:
         """True for a fixed vertex."""
         return False
 
-    def _build_lanes(self) -> list[dict[str, Any]]:
+    def _build_lanes(self) -> list[Lane]:
         recent = [push for push in self.pushes if push.frame < self.frames][-self.max_push_markers :]
-        pushes = [
-            build_marker(push.id, push.frame, self.describe_push(push)[0], detail=f"{push.duration:.2f} s")
-            | {"movable": False}
-            for push in recent
-        ]
+        pushes = []
+        for push in recent:
+            text, detail = self.describe_push(push)[0], f"{push.duration:.2f} s"
+            pushes.append(Marker(id=push.id, frame=push.frame, text=text, movable=False, detail=detail))
         on = self.settings.control
-        control = build_marker("control", 0, "on" if on else "off", end=self.frames - 1, hollow=not on)
+        text, last = "on" if on else "off", self.frames - 1
+        control = Marker(id="control", frame=0, text=text, end=last, movable=False, hollow=not on)
+        tone: Literal["asked", "quiet"] = "asked" if on else "quiet"
         return [
-            build_lane("pushes", "Pushes", "triangle", "world", pushes),
-            build_lane("control", "Control", "bar", "asked" if on else "quiet", [control | {"movable": False}]),
+            Lane(id="pushes", name="Pushes", shape="triangle", tone="world", markers=pushes),
+            Lane(id="control", name="Control", shape="bar", tone=tone, markers=[control]),
         ]
 
     def _describe_peak(self, peak_time: float, peak: float) -> str | None:
@@ -316,21 +360,25 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         return f"Peak {format_percent(peak)}{reason}. Raise effort to recover more gently."
 
     def _send_pulse(self, state: Array) -> None:
-        now, outcome = self.time, self.describe_outcome()
+        now = self.time
         acting = None if self.active_push is None else self.active_push.push
         if acting is None:
             acting = next((p for p in reversed(self.pushes) if p.time <= now < p.time + p.duration), None)
-        pulse = {
-            "is": "pulse",
-            "time": now,
-            "lap": self.realtime.lap,
-            "frame": self.realtime.frame,
-            "effort": self.realtime.controller.gentleness,
-            "ms": self._tick_ms,
-            "push": None if acting is None else list(acting.force),
-            **self.describe_moment(state, acting),
-        }
-        self.host.broadcast(pulse if outcome is None else {**pulse, "outcome": outcome})
+        error, is_astray = self.measure_error()
+        pulse = PulseMessage(
+            time=now,
+            lap=self.realtime.lap,
+            frame=self.realtime.frame,
+            error=error,
+            effort=self.realtime.controller.gentleness,
+            astray=is_astray,
+            ms=self._tick_ms,
+            push=None if acting is None else acting.force,
+            at=None if acting is None else to_vec3(np.round(self.locate_push(acting, state), 6)),
+            arrows=self.build_arrows(state),
+            outcome=self.describe_outcome() or UNSET,
+        )
+        self.host.broadcast(pulse)
 
     # --- time
 
@@ -418,45 +466,42 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         self._show_states(*self.realtime.interpolate_states())
         self.host.record_change()
 
-    def _set_playback(self, message: Message) -> None:
-        speeds = (0.25, 0.5, 1.0, 2.0)
-        speed = message_values.read_number(message, "speed", speeds[0], speeds[-1])
+    def _set_playback(self, command: SetPlayback) -> None:
+        speed, speeds = command.speed, (0.25, 0.5, 1.0, 2.0)
         if speed not in speeds:
             raise InputError(f"speed of run is {speed:g}, but must be one of {', '.join(f'{s:g}' for s in speeds)}")
-        play = message_values.read_flag(message, "play")
         self.realtime.speed = speed
-        if play:
+        if command.play:
             self.realtime.is_running = True
         else:
             self.realtime.pause()
         self.host.record_change(frames_changed=False)
 
-    def _set_ghost(self, message: Message) -> None:
-        self.ghost = message_values.read_choice(message, "of", GHOST_KINDS)
+    def _set_ghost(self, command: SetGhost) -> None:
+        self.ghost = command.of
         self.realtime.enable_uncontrolled_copy(self.ghost == "uncontrolled")
         self._show_states(*self.realtime.interpolate_states())
         self.host.record_change()
 
     # --- pushes
 
-    def _begin_push(self, message: Message) -> None:
+    def _begin_push(self, command: BeginPush) -> None:
         self._end_active_push()  # its tab may have been closed during a push
-        location, frame = self.read_location(message), self.realtime.frame
+        location, frame = self.read_location(command), self.realtime.frame
         push = PushRecord(self._get_next_number(), self.time, frame, location, (0.0, 0.0, 0.0), 0.0)
-        self.active_push = ActivePush(message_values.read_integer(message, "gesture"), push)
+        self.active_push = ActivePush(command.gesture, push)
 
-    def _move_push(self, message: Message) -> None:
-        active, force = self._require_active_push(message), _read_force(message)
-        message_values.read_integer(message, "seq")
+    def _move_push(self, command: MovePush) -> None:
+        active, force = self._require_active_push(command), command.force
         self.sustain_push(active.push.location, force)
         # the record keeps the greatest force
         if np.linalg.norm(force) >= active.push.strength:
             active.push = replace(active.push, force=force)
 
-    def _end_push(self, message: Message) -> Mapping[str, Any]:
-        active = self._require_active_push(message)
+    def _end_push(self, command: EndPush) -> PushAnswer:
+        active = self._require_active_push(command)
         self._end_active_push()
-        return {"push": active.push.id}
+        return PushAnswer(push=active.push.id)
 
     def _end_active_push(self) -> None:
         """End the push that is held, and list it if it had any effect."""
@@ -468,32 +513,29 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
         if active.push.strength > 0 and duration > 0:
             self._record_push(replace(active.push, duration=duration))
 
-    def _require_active_push(self, message: Message) -> ActivePush[AnyLocation]:
-        gesture = message_values.read_integer(message, "gesture")
-        if self.active_push is None or self.active_push.gesture != gesture:
-            raise InputError(f"no push {gesture} is under way; press on it to begin one")
+    def _require_active_push(self, command: MovePush | EndPush) -> ActivePush[AnyLocation]:
+        if self.active_push is None or self.active_push.gesture != command.gesture:
+            raise InputError(f"no push {command.gesture} is under way; press on it to begin one")
         return self.active_push
 
-    def _apply_impulse(self, message: Message) -> Mapping[str, Any]:
-        location, force = self.read_location(message), _read_force(message)
+    def _apply_impulse(self, command: ApplyImpulse) -> PushAnswer:
         # one step, but at least a 30th of a second: shorter impulses have the same effect, only harder
-        duration = max(1 / 30, self.realtime.setup.step_seconds)
-        if message.get("duration") is not None:
-            duration = message_values.read_number(message, "duration", 1e-3, MAX_PUSH_SECONDS)
-        return self.push_and_record(location, force, duration)
+        shortest = max(1 / 30, self.realtime.setup.step_seconds)
+        duration = shortest if command.duration is None else command.duration
+        return self.push_and_record(self.read_location(command), command.force, duration)
 
-    def _repeat_push(self, message: Message) -> Mapping[str, Any]:
+    def _repeat_push(self, command: RepeatPush) -> PushAnswer:
         if not self.pushes:
             raise InputError("there is no push to repeat; press on it and drag")
         last = self.pushes[-1]
         return self.push_and_record(last.location, last.force, last.duration)
 
-    def push_and_record(self, location: AnyLocation, force: Force, duration: float) -> Mapping[str, Any]:
+    def push_and_record(self, location: AnyLocation, force: Force, duration: float) -> PushAnswer:
         """Push for a duration [s]; answers the id of the push."""
         self.apply_push(location, force, duration)
         push = PushRecord(self._get_next_number(), self.time, self.realtime.frame, location, force, duration)
         self._record_push(push)
-        return {"push": push.id}
+        return PushAnswer(push=push.id)
 
     def _record_push(self, push: PushRecord[AnyLocation]) -> None:
         self.pushes = (*self.pushes, push)[-self.max_listed_pushes :]
@@ -503,9 +545,9 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
     def _get_next_number(self) -> int:
         return 1 + max((push.number for push in self.pushes), default=0)
 
-    def _delete_pushes(self, message: Message) -> None:
-        message_values.read_choice(message, "lane", ("pushes",))
-        ids, known = set(message_values.read_texts(message, "ids")), {push.id for push in self.pushes}
+    def _delete_pushes(self, command: DeleteMarkers) -> None:
+        require_choice(command.lane, "lane of marker.delete", ("pushes",))
+        ids, known = set(command.ids), {push.id for push in self.pushes}
         if ids - known:
             raise InputError(f"there is no push {min(ids - known)!r}; there are {', '.join(sorted(known)) or 'none'}")
         self.pushes = tuple(push for push in self.pushes if push.id not in ids)
@@ -513,15 +555,16 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
 
     # --- settings and undo
 
-    def _update_settings(self, message: Message) -> None:
-        if unknown := {"detail", "frames", "dt", "loop"} & message.keys():
+    def _update_settings(self, command: SetDials) -> None:
+        changes = command.get_changes()
+        if unknown := changes.keys() - set(CONTROLLER_OPTIONS):
             raise InputError(f"{min(unknown)} is a dial of Keyframe; Steer has tracking, final and effort")
-        names = " and ".join(name for name in CONTROLLER_OPTIONS if name in message)
-        self.change_settings(update_settings(self.settings, message), f"set {names}", join=True)
+        names = " and ".join(name for name in CONTROLLER_OPTIONS if name in changes)
+        self.change_settings(change_settings(self.settings, command, **changes), f"set {names}", join=True)
 
-    def _set_control(self, message: Message) -> None:
-        on = message_values.read_flag(message, "on")
-        self.change_settings(replace(self.settings, control=on), f"control {'on' if on else 'off'}")
+    def _set_control(self, command: SetControl) -> None:
+        settings = msgspec.structs.replace(self.settings, control=command.on)
+        self.change_settings(settings, f"control {'on' if command.on else 'off'}")
 
     def change_settings(self, settings: AnySettings, label: str, *, join: bool = False) -> None:
         """Change settings as one undo step. Raises InputError for those that `steer` rejects."""
@@ -545,8 +588,3 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
 
     def send_changes(self, before: AnySettings, label: str | None) -> None:
         self.host.record_change(label, frames_changed=False)
-
-
-def _read_force(message: Message) -> Force:
-    x, y, z = message_values.read_vector(message, "force").tolist()
-    return x, y, z

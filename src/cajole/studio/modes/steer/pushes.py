@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from cajole import checks
+from cajole.studio.modes.base import JsonObject
 
 Force = tuple[float, float, float]
 # a vertex of a body, or a point (2,) [m] of a flow
@@ -43,7 +44,7 @@ class ActivePush(Generic[AnyLocation]):
     push: PushRecord[AnyLocation]
 
 
-def pack_pushes(pushes: Sequence[PushRecord[Any]], location_key: str) -> list[dict[str, Any]]:
+def pack_pushes(pushes: Sequence[PushRecord[Any]], location_key: str) -> list[JsonObject]:
     """Documents of pushes, with the location under `location_key`."""
     documents = [dict(vars(push)) for push in pushes]
     for document in documents:

@@ -1,4 +1,4 @@
-"""What is live in real time: how many steps are due, what is seen between them, what a lap leaves behind."""
+"""A controller in real time: steps that are due, states between steps, and the records of a lap."""
 
 from __future__ import annotations
 
@@ -12,20 +12,9 @@ import numpy as np
 from cajole.arrays import Array
 from cajole.errors import NotConverged
 
-# Pictures a second; and what a tick may spend on steps [s]: time that is lost is dropped, never caught up with.
-DISPLAY_RATE, MAX_STEP_SECONDS = 60.0, 0.03
-# Of what passes between two ticks so much is made up for at most [s]: the rest was a pause of the machine.
-MAX_CATCH_UP = 0.1
-# Steps longer than this [s] of the clock are blended, so that motion stays smooth.
-MAX_UNBLENDED_STEP = 1 / 50
-# How long the end of a motion that is no loop is looked at [s].
-END_PAUSE = 0.8
-# What a step at this share of real time or below is worth a word; over how many ticks it is measured.
-SLOW_THRESHOLD, SLOW_AVERAGING_TICKS = 0.9, 60
-
 
 class LiveController(Protocol):
-    """A controller in live use."""
+    """A controller that is stepped in real time."""
 
     @property
     def gentleness(self) -> float: ...
@@ -37,12 +26,25 @@ class LiveController(Protocol):
 AnyController = TypeVar("AnyController", bound=LiveController)
 
 
+@dataclass(frozen=True)
+class RealtimeOptions:
+    """Limits of a real-time loop."""
+
+    display_rate: float = 60.0  # [Hz] of ticks
+    max_step_seconds: float = 0.03  # computation per tick; time beyond it is dropped, never caught up with
+    max_catch_up: float = 0.1  # [s] between two ticks that are made up for; more was a pause of the machine
+    max_unblended_step: float = 1 / 50  # [s] of the clock; states of longer steps are interpolated
+    end_pause: float = 0.8  # [s] for which the end of a motion is shown, if it is no loop
+    slow_threshold: float = 0.9  # fraction of real time below which the machine counts as slow
+    slow_averaging_ticks: int = 60  # over which that fraction is averaged
+
+
 @dataclass(frozen=True, eq=False)
 class LapSetup(Generic[AnyController]):
-    """What a lap is: how many steps, how many of them to a frame, whether it goes on and on.
+    """Steps of a lap, steps per frame, and whether it repeats; step_seconds: duration of a step on the clock.
 
-    tick: what a step takes of the clock [s]; states: (frames, m) of an undisturbed lap; state: what is seen of a live
-    one (m,), of which something between two is as good.
+    reference_states: (frames, m) of an undisturbed lap; get_state: state (m,) of a controller, which may be
+    interpolated.
     """
 
     steps: int
@@ -54,15 +56,16 @@ class LapSetup(Generic[AnyController]):
 
 
 class RealtimeLoop(Generic[AnyController]):
-    """What is controlled and, when wanted, its uncontrolled twin; both get the same pushes and winds.
+    """A controller and, when wanted, an uncontrolled copy that gets the same pushes and winds.
 
-    step: how far into the lap (0..T); lap: counted from 1; path, efforts: states (frames, m) and feedback of the
-    present lap, where it has come, and of the one before it elsewhere; other: the twin's states; clock: measures what a
-    tick spends on steps [s].
+    step: position in the lap (0..steps); lap: counted from 1; lap_states (frames, m), lap_efforts (frames,): of the
+    present lap up to `step`, of the one before after it; uncontrolled_states: of the copy; clock: measures the time
+    that a tick spends on steps [s].
     """
 
     def __init__(self, controller: AnyController, setup: LapSetup[AnyController]):
         self.controller, self.setup, self.clock = controller, setup, time.perf_counter
+        self.options = RealtimeOptions()
         self.uncontrolled: AnyController | None = None
         self.lap, self.step = 1, 0
         self.speed, self.is_running = 1.0, True
@@ -76,26 +79,33 @@ class RealtimeLoop(Generic[AnyController]):
 
     @property
     def frames(self) -> int:
-        """Of a lap."""
+        """Frames of a lap."""
         return len(self.lap_states)
 
     @property
     def frame(self) -> int:
-        """Of the time line."""
+        """Present frame of the time line."""
         return min(self.step // self.setup.substeps, self.frames - 1)
 
     @property
     def realtime_fraction(self) -> float | None:
-        """At which share of real time the machine follows, None where it keeps up."""
-        return self._realtime_factor if self._realtime_factor < SLOW_THRESHOLD else None
+        """Speed of a slow machine as a fraction of real time, None if it keeps up."""
+        return self._realtime_factor if self._realtime_factor < self.options.slow_threshold else None
+
+    @property
+    def is_lap_over(self) -> bool:
+        """True at the last step, until `end_lap` is called."""
+        return self.step == self.setup.steps and self._remaining_pause <= 0.0
 
     def get_tick_delay(self, now: float) -> float:
-        """Seconds until the next picture."""
-        return 0.0 if self._last_tick is None else max(0.0, self._last_tick + 1 / DISPLAY_RATE - now)
+        """Seconds until the next tick."""
+        return 0.0 if self._last_tick is None else max(0.0, self._last_tick + 1 / self.options.display_rate - now)
 
     def count_due_steps(self, now: float) -> int:
-        """Steps to be made by now [s]."""
-        elapsed = 0.0 if self._last_tick is None else self.speed * min(now - self._last_tick, MAX_CATCH_UP)
+        """Steps that are due at a time [s]; restarts the motion at the end of the pause."""
+        elapsed = 0.0
+        if self._last_tick is not None:
+            elapsed = self.speed * min(now - self._last_tick, self.options.max_catch_up)
         self._last_tick = now
         if not self.is_running:
             return 0
@@ -108,20 +118,28 @@ class RealtimeLoop(Generic[AnyController]):
         return int(self._unspent_time / self.setup.step_seconds)
 
     def pause(self) -> None:
-        """Stand still; the clock begins anew when it goes on."""
+        """Stop; the clock starts again when the loop goes on."""
         self.is_running, self._last_tick = False, None
 
     def advance(self, count: int, on_step: Callable[[], None]) -> int:
-        """Make so many steps, or as many as there is time for, at most to the end of the lap; how many they were.
+        """Make up to `count` steps, as time allows and at most to the end of the lap; returns their number.
 
-        after: called after each of them.
-        Raises NotConverged when the body is pushed too hard; it then stands where it was, and the pushes are over.
+        on_step: called after each step. Raises NotConverged if pushes are too hard; the controller then stands where
+        it was, without pushes.
         """
-        tick, begin, done = self.setup.step_seconds, self.clock(), 0
-        while done < count and self.clock() - begin < MAX_STEP_SECONDS:
+        seconds, begin, done, limit = self.setup.step_seconds, self.clock(), 0, self.options.max_step_seconds
+        while done < count and self.clock() - begin < limit:
             self._previous_states = self._get_states()
-            self._unspent_time -= tick
-            self._step_once()
+            self._unspent_time -= seconds
+            self.controller.step()
+            self.step += 1
+            if self.uncontrolled is not None:
+                try:
+                    self.uncontrolled.step()
+                except NotConverged:  # without control it may diverge: it starts again from the controlled state
+                    self.uncontrolled = self.controller.copy(controlled=False)
+            if self.step % self.setup.substeps == 0:
+                self._record_frame()
             on_step()
             done += 1
             if self.step == self.setup.steps:
@@ -129,26 +147,21 @@ class RealtimeLoop(Generic[AnyController]):
         if done < count and self.step < self.setup.steps:
             self._unspent_time = 0.0
         if count:
-            share = done / count if self.step < self.setup.steps else 1.0
-            self._realtime_factor += (share - self._realtime_factor) / SLOW_AVERAGING_TICKS
+            fraction = done / count if self.step < self.setup.steps else 1.0
+            self._realtime_factor += (fraction - self._realtime_factor) / self.options.slow_averaging_ticks
         return done
 
     def end_lap(self) -> None:
-        """The last frame was reached: a loop goes on, what is none is looked at for a while, and begins anew."""
+        """Go on to the next lap of a loop; another motion pauses at its end."""
         self.last_lap_states = self.lap_states.copy()
         if self.setup.loop:
             self.lap, self.step = self.lap + 1, 0
             self._record_frame()
         else:
-            self._remaining_pause, self._unspent_time = END_PAUSE, 0.0
-
-    @property
-    def is_lap_over(self) -> bool:
-        """Whether the lap is over."""
-        return self.step == self.setup.steps and self._remaining_pause <= 0.0
+            self._remaining_pause, self._unspent_time = self.options.end_pause, 0.0
 
     def restart(self) -> None:
-        """Stand at the start, in a new lap."""
+        """Start a new lap from the initial state."""
         self.controller.restart()
         if self.uncontrolled is not None:
             self.uncontrolled = self.controller.copy(controlled=False)
@@ -157,35 +170,24 @@ class RealtimeLoop(Generic[AnyController]):
         self._record_frame()
 
     def enable_uncontrolled_copy(self, enabled: bool) -> None:
-        """Have an uncontrolled twin from now on, or none."""
+        """Create or remove the uncontrolled copy."""
         self.uncontrolled = self.controller.copy(controlled=False) if enabled else None
         self._previous_states = self._get_states()
 
     @property
     def blend_fraction(self) -> float:
-        """How far what is seen has come from the last state to the present one: all the way where steps are short."""
-        if self.setup.step_seconds / self.speed <= MAX_UNBLENDED_STEP or self._remaining_pause > 0.0:
+        """Position of the shown state between the last two steps: 1 where steps are short."""
+        seconds = self.setup.step_seconds
+        if seconds / self.speed <= self.options.max_unblended_step or self._remaining_pause > 0.0:
             return 1.0
-        return min(max(self._unspent_time / self.setup.step_seconds, 0.0), 1.0)
+        return min(max(self._unspent_time / seconds, 0.0), 1.0)
 
     def interpolate_states(self) -> tuple[Array, Array | None]:
-        """States (m,) to be drawn, of the one and its twin: between two steps where these are far apart in time."""
+        """States (m,) to draw, of the controller and its uncontrolled copy."""
         (a, b), (z, y), share = self._previous_states, self._get_states(), self.blend_fraction
         if share == 1.0:
             return z, y
-        blended = None if b is None or y is None else b + share * (y - b)
-        return a + share * (z - a), blended
-
-    def _step_once(self) -> None:
-        self.controller.step()
-        self.step += 1
-        if self.uncontrolled is not None:
-            try:
-                self.uncontrolled.step()
-            except NotConverged:  # nobody steers it: it begins anew where the body is
-                self.uncontrolled = self.controller.copy(controlled=False)
-        if self.step % self.setup.substeps == 0:
-            self._record_frame()
+        return a + share * (z - a), None if b is None or y is None else b + share * (y - b)
 
     def _record_frame(self) -> None:
         z, y = self._get_states()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from cajole.studio.modes.settings import setting
+from msgspec import Meta, Struct
 
 CONTROLLER_OPTIONS = ("tracking", "final", "effort")
 
 
-@dataclass(frozen=True)
-class SteerModeSettings:
+class SteerModeSettings(Struct, frozen=True, kw_only=True):
     """Settings of the controller and of the wind [body weights], with `pace` gusts per second."""
 
-    control: bool = setting(True)
-    tracking: float = setting(1.0, 0.0, 1e9)
-    final: float = setting(0.0, 0.0, 1e9)
-    effort: float = setting(1e-2, 1e-12, 1e9)
-    wind: float = setting(0.0, 0.0, 100.0)
-    pace: float = setting(1.0, 0.0, 100.0)
+    control: bool = True
+    tracking: Annotated[float, Meta(ge=0.0, le=1e9)] = 1.0
+    final: Annotated[float, Meta(ge=0.0, le=1e9)] = 0.0
+    effort: Annotated[float, Meta(ge=1e-12, le=1e9)] = 1e-2
+    wind: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.0
+    pace: Annotated[float, Meta(ge=0.0, le=100.0)] = 1.0
 
     @property
-    def controller_options(self) -> dict[str, Any]:
+    def controller_options(self) -> dict[str, float]:
         """Options of `steer`."""
         return {name: getattr(self, name) for name in CONTROLLER_OPTIONS}
 
@@ -32,12 +30,11 @@ class SteerModeSettings:
         return self.wind, self.pace
 
 
-@dataclass(frozen=True)
-class FlowModeSettings(SteerModeSettings):
+class FlowModeSettings(SteerModeSettings, frozen=True, kw_only=True):
     """Settings of a flow: wind [m/s²], one of many random winds by its seed, and whether smoke is shown."""
 
-    seed: int = setting(0, 0, 9999)
-    smoke: bool = setting(True)
+    seed: Annotated[int, Meta(ge=0, le=9999)] = 0
+    smoke: bool = True
 
     @property
     def wind_key(self) -> tuple[float, ...]:

@@ -385,6 +385,15 @@ export interface IterateMessage {
   seconds: number;
 }
 
+/** Settings of the search. */
+export interface KeyframeModeSettings {
+  effort: number;
+  detail: number; // number of modes
+  frames: number;
+  dt: number | null; // time between frames [s]; null: natural
+  loop: boolean;
+}
+
 /** A load on the pose. */
 export interface LoadInfo {
   id: number;
@@ -498,7 +507,7 @@ export interface KickInfo {
   text: string;
 }
 
-/** What only flows have. */
+/** State that only flows have. */
 export interface FlowState {
   kicks: KickInfo[];
   smoke: boolean;
@@ -642,8 +651,9 @@ export interface EnrichModeState {
   crossed: CrossedTriangles;
 }
 
-/** What became of a goal in the second run. */
+/** Outcome of a goal in the second run. */
 export interface GoalOutcome {
+  id: string; // of the goal
   reached: boolean;
   error: number; // distance at its frame [m]
   closest: number; // smallest distance [m]
