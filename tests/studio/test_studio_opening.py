@@ -303,10 +303,10 @@ def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cach
     hub = ProjectManager(ProjectStore(tmp_path))
     hub.catalogue.draws_pictures = True
     try:
-        hub.build_catalogue()
+        hub.catalogue.build_message(is_idle=hub.is_idle)
         assert drawn == [True]
         hub.open_path(sway_file(tmp_path), "edit")
-        hub.build_catalogue()
+        hub.catalogue.build_message(is_idle=hub.is_idle)
         assert drawn == [True]
     finally:
         hub.close()

@@ -1,4 +1,4 @@
-"""Who may speak to the studio: a token, the cookie that it buys, and where requests may come from."""
+"""Authentication: a token, the session cookie that it is exchanged for, and checks of Host and Origin."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from urllib.parse import urlsplit
 
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
-# bound to these, the studio answers under every address of the machine
+# a server bound to one of these answers at every address of the machine
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
-
-# Images also from data, as which thumbnails of keys come; nothing else from elsewhere, and nothing inline.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
 SECURITY_HEADERS = {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
+    # images also from data URLs, which thumbnails of keys are; nothing from other hosts, no inline scripts
+    "content-security-policy": (
+        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -30,20 +27,15 @@ SECURITY_HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what is bound to `host`."""
-    if host in LOOPBACK_HOSTS:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    """True if only this machine can reach a server bound to `host`."""
+    return host == "localhost" or ((address := _parse_address(host)) is not None and address.is_loopback)
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """The secrets of one start of the studio, and the host that it is bound to.
+    """Secrets of one run of the server, and the address that it is bound to.
 
-    token: what the address line shows, bought once for a cookie; cookie: its value, never shown.
+    token: part of the printed address, exchanged for the cookie; cookie_value: never shown.
     """
 
     host: str = "127.0.0.1"
@@ -53,28 +45,30 @@ class AccessPolicy:
 
     @property
     def cookie_name(self) -> str:
-        """Cookies are shared by all ports of a host, so the name tells studios apart."""
+        """Name with the port, because all ports of a host share their cookies."""
         return f"cajole_{self.port}"
 
     def is_valid_token(self, token: object) -> bool:
-        """Whether this is the token of this start."""
         return isinstance(token, str) and _is_equal(token, self.token)
 
     def has_valid_cookie(self, cookies: Mapping[str, str]) -> bool:
-        """Whether the cookies of a request hold ours."""
         return _is_equal(cookies.get(self.cookie_name, ""), self.cookie_value)
 
     def is_allowed_host(self, header: str | None) -> bool:
-        """Whether a request was meant for us: a page of another name that points to this machine was not."""
-        name = _parse_hostname(f"//{header}") if header else None
+        """True if a request names this server; a foreign name that resolves to this machine does not."""
+        try:
+            name = urlsplit(f"//{header or ''}").hostname
+        except ValueError:
+            return False
         if name is None:
             return False
-        if name in LOOPBACK_HOSTS or name == self.host.lower():
+        if name in ("localhost", "127.0.0.1", "::1", self.host.lower()):
             return True
-        return self.host in WILDCARD_HOSTS and (_is_ip_address(name) or name == socket.gethostname().lower())
+        is_own_name = _parse_address(name) is not None or name == socket.gethostname().lower()
+        return self.host in WILDCARD_HOSTS and is_own_name
 
     def is_allowed_origin(self, origin: str | None, host: str | None) -> bool:
-        """Whether a request comes from our own page, or from no page at all, as a script's does."""
+        """True if a request comes from the page of this server, or from a script, which sends no origin."""
         if origin is None:
             return True
         try:
@@ -88,16 +82,8 @@ def _is_equal(expected: str, received: str) -> bool:
     return compare_digest(expected.encode(errors="surrogatepass"), received.encode(errors="surrogatepass"))
 
 
-def _parse_hostname(url: str) -> str | None:
+def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return urlsplit(url).hostname
+        return ipaddress.ip_address(name)
     except ValueError:
         return None
-
-
-def _is_ip_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""The studio as a web application: the page, its socket, files in and out."""
+"""The web application of the studio: the page, its WebSocket, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
 STATIC_FOLDER = Path(__file__).parent / "static"
-# how often projects that were left are looked for [s]
+# [s] between two searches for idle projects
 CLEANUP_INTERVAL = 30.0
 MAX_TOKEN_BYTES = 1000
-# while there are no pictures yet, the page asks again
 CACHE_REVALIDATE, CACHE_IMMUTABLE, CACHE_NO_STORE = "no-cache", "public, max-age=31536000, immutable", "no-store"
 MISSING_PAGE_HTML = """<!doctype html><meta charset="utf-8"><title>Cajole Studio</title>
 <h1>The page of the studio was not built</h1>
@@ -38,7 +37,7 @@ MISSING_PAGE_HTML = """<!doctype html><meta charset="utf-8"><title>Cajole Studio
 
 
 def create_app(manager: ProjectManager, access: AccessPolicy, static: Path = STATIC_FOLDER) -> Starlette:
-    """The studio for one start. Raises MissingExtra where Starlette is not installed."""
+    """The ASGI application. Raises MissingExtra if Starlette is not installed."""
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route, WebSocketRoute
@@ -79,7 +78,7 @@ def _make_lifespan(manager: ProjectManager) -> Callable[[Any], contextlib.Abstra
 
 
 class _AccessMiddleware:
-    """Refuses requests that were meant for others or come from elsewhere, and adds headers to what is answered."""
+    """Rejects requests with a foreign Host or Origin, and adds security headers to all responses."""
 
     def __init__(self, app: ASGIApp, access: AccessPolicy):
         self._app, self._access = app, access
@@ -109,7 +108,7 @@ class _AccessMiddleware:
 
 
 class _RouteHandlers:
-    """What each address does."""
+    """Handlers of the routes."""
 
     def __init__(self, manager: ProjectManager, access: AccessPolicy, static: Path):
         self._manager, self._access, self._static = manager, access, static
@@ -130,11 +129,11 @@ class _RouteHandlers:
         try:
             path = (root / request.path_params["path"]).resolve()
             is_ours = root in path.parents and path.is_file()
-        except (OSError, ValueError):  # a name that no file can have: too long, or with a zero byte
+        except (OSError, ValueError):  # an invalid file name: too long, or with a zero byte
             is_ours = False
         if not is_ours:
             raise HTTPException(404)
-        # an address with a version in it never means anything else
+        # a URL with a version in its query never changes its content
         return FileResponse(path, headers={"cache-control": CACHE_IMMUTABLE if request.url.query else CACHE_REVALIDATE})
 
     async def get_picture(self, request: Request) -> Response:
@@ -182,7 +181,7 @@ class _RouteHandlers:
         return await self._inspect_upload(upload)
 
     async def _inspect_upload(self, upload: Upload) -> Response:
-        """Say what came in, and keep it until it is opened; what cannot be read is refused with the reason."""
+        """Describe a complete upload, and keep it until it is opened; a file that cannot be read is an error."""
         from starlette.responses import Response
 
         left = threading.Event()
@@ -195,7 +194,7 @@ class _RouteHandlers:
             text = said.text.replace(str(upload.path), upload.path.name)
             return _answer_error(msgspec.structs.replace(said, text=text), 400)
         finally:
-            # a server that ends cancels this task, but not the thread, which would wait for a parser that blocks
+            # a server that stops cancels this task, but not the thread, which would wait for a blocking parser
             left.set()
         self._manager.register_upload(upload)
         answer = UploadAnswer(
@@ -229,7 +228,7 @@ class _RouteHandlers:
 
 
 async def _store_upload(request: Request, upload: Upload, max_bytes: int) -> bool:
-    """Write the body of a request as it comes; False, and nothing is left, when it is more than `most` bytes."""
+    """Write the body of a request to the disk; False, and no file, if it has more than `max_bytes`."""
     claimed = request.headers.get("content-length", "0")
     if claimed.isdecimal() and int(claimed) > max_bytes:
         return False

@@ -1,4 +1,4 @@
-"""The start page: scenes for each verb, with pictures that are drawn in the background, and projects to go on with."""
+"""Contents of the start page: scenes with pictures that are rendered in the background, and stored projects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cajole.studio.mode_registry import list_scene_cards
 from cajole.studio.modes.definition import SceneCard
 from cajole.studio.project_store import ProjectRecord, ProjectStore
 
-# Raised when pictures are drawn in another way, so that older ones are drawn again.
+# increased when pictures are rendered differently, so that older ones are rendered again
 PICTURE_VERSION = 2
 
 
@@ -32,11 +32,11 @@ main(sys.argv[1:])
 
 
 class SceneCatalogue:
-    """What can be opened. Pictures and what was opened before are kept in the cache."""
+    """Scenes and stored projects. The cache holds pictures, and marks of scenes that were opened before."""
 
     def __init__(self, store: ProjectStore):
         self._store = store
-        # whether pictures that are missing are drawn once someone asks for the list
+        # render missing pictures when the start page is requested
         self.draws_pictures = False
         self._drawing_process: subprocess.Popen[bytes] | None = None
         self._attempted_keys: set[str] = set()
@@ -57,7 +57,7 @@ class SceneCatalogue:
         )
 
     def get_title(self, name: str, mode: str) -> str:
-        """What a scene is called. Raises InputError for one that the verb does not have."""
+        """Title of a scene. Raises InputError for one that the mode does not have."""
         for card in list_scene_cards():
             if (card.name, card.mode) == (name, mode):
                 return card.title
@@ -65,42 +65,41 @@ class SceneCatalogue:
         raise InputError(f"there is no scene {name!r} for {mode}; choose one of {known or 'those of another verb'}")
 
     def record_opening(self, name: str, mode: str) -> None:
-        """All slow parts of a scene are in the cache now, and a portrait that stood for it can make way."""
+        """Mark that all slow parts of a scene are in the cache, and let its placeholder picture be replaced."""
         key = f"{mode}-{name}"
         if not has_cached_scene(key):
-            # a cache that cannot be written is no reason to fail
+            # a cache that is not writable is no reason to fail
             with contextlib.suppress(FileError), replace_atomically(_get_opened_marker_path(key)) as path:
                 path.write_text("opened\n", encoding="utf-8")
             if not any(card.is_quick for card in list_scene_cards() if card.key == key):
-                # shown until the other one is drawn: a page may be about to ask for it
+                # served until the new picture is rendered
                 with contextlib.suppress(OSError):
                     _get_picture_path(key).replace(_get_placeholder_path(key))
                 self._attempted_keys.discard(key)
 
     def find_picture(self, key: str) -> Path | None:
-        """The picture of a scene, None while there is none."""
+        """The picture of a scene; None if there is none yet."""
         if key not in {card.key for card in list_scene_cards()}:
             return None
         return next((path for path in (_get_picture_path(key), _get_placeholder_path(key)) if path.is_file()), None)
 
     def draw_missing_pictures(self) -> None:
-        """Have pictures that are missing drawn by another process, behind everything else; none without Pillow."""
+        """Render missing pictures in another process of lowest priority; does nothing without Pillow."""
         keys = [card.key for card in list_scene_cards() if card.key not in self._attempted_keys]
         missing = [key for key in keys if not _get_picture_path(key).is_file()]
         at_work = self._drawing_process is not None and self._drawing_process.poll() is None
         if not missing or at_work or importlib.util.find_spec("PIL") is None:
             return
         self._attempted_keys.update(missing)
-        # behind everything else from its imports on
         command = [sys.executable, "-c", DRAWING_SCRIPT, *missing]
-        # one thread: whoever works in the studio shall not notice
+        # one thread, so that the studio stays responsive
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._drawing_process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
     def close(self) -> None:
-        """Draw no more."""
+        """Stop rendering."""
         if self._drawing_process is not None and self._drawing_process.poll() is None:
             self._drawing_process.terminate()
             self._drawing_process.wait()
@@ -138,17 +137,16 @@ def _get_picture_path(key: str) -> Path:
 
 
 def _get_placeholder_path(key: str) -> Path:
-    """What stood for a scene before it was made."""
     return get_picture_folder() / f"{key}.portrait.webp"
 
 
 def get_picture_folder() -> Path:
-    """Where pictures of scenes are kept."""
+    """The folder of the pictures of scenes."""
     return find_cache_folder() / "studio" / f"pictures-{PICTURE_VERSION}"
 
 
 def has_cached_scene(key: str) -> bool:
-    """Whether a scene was opened before, so that its slow parts are in the cache."""
+    """True if a scene was opened before, so that its slow parts are in the cache."""
     return _get_opened_marker_path(key).is_file()
 
 

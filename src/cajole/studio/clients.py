@@ -1,4 +1,4 @@
-"""The pages that look at one project, and the queue of messages to each of them.
+"""The pages that have a project open, and the queue of messages to each of them.
 
 Filled on the solver thread and emptied by the connections; all methods may be called from any thread.
 """
@@ -15,19 +15,19 @@ from typing import get_args
 from cajole.studio.messages import SeatMessage, StateMessage
 from cajole.studio.protocol import ServerMessage, StreamName, encode_message
 
-# NOW frames on the way that the tab has not yet applied
+# live frames in flight that the page has not acknowledged
 MAX_UNACKNOWLEDGED_FRAMES = 2
-# frames of a motion that are made ahead of the line
+# requested frames that are computed ahead of sending
 MAX_QUEUED_FRAMES = 3
-# Bytes on the way that the tab has not yet got, beyond which no such frame is sent: a socket takes megabytes at once,
-# and the newest NOW would stand behind them.
+# [bytes] in flight above which no requested frame is sent: a socket takes megabytes at once, and the next live frame
+# would wait behind them
 MAX_IN_FLIGHT_BYTES = 500_000
-# A tab that leaves this much lying does not listen any more: it is cut off, and gets everything anew when it is back.
+# [bytes] above which a page is disconnected because it does not read; it gets everything again when it reconnects
 MAX_QUEUED_BYTES = 256_000_000
 
 
 class Outbox:
-    """Texts and meshes in order, none lost; the newest NOW frame, while credit lasts; frames that were asked for."""
+    """Messages to one page: texts and meshes in order, the newest live frame while credit lasts, requested frames."""
 
     def __init__(self, wake: Callable[[], None] = lambda: None):
         self._wake, self._lock = wake, threading.Lock()
@@ -41,80 +41,80 @@ class Outbox:
         self.is_closed = False
 
     def enqueue_message(self, message: ServerMessage) -> None:
-        """A text, never dropped."""
+        """Queue a message, which is never dropped."""
         self.enqueue(encode_message(message))
 
     def enqueue(self, data: str | bytes) -> None:
-        """A text or a mesh, never dropped, in order."""
+        """Queue an encoded message, which is never dropped."""
         with self._lock:
             self._messages.append(data)
             self._queued_bytes += len(data)
         self._wake()
 
     def set_live_frame(self, seq: int, data: bytes) -> None:
-        """A NOW frame; one that was not yet sent gives way to it."""
+        """Queue a live frame in place of one that was not sent yet."""
         with self._lock:
             self._live_frame = seq, data
         self._wake()
 
     def enqueue_frame(self, data: bytes) -> None:
-        """A frame that was asked for."""
+        """Queue a requested frame."""
         with self._lock:
             self._frames.append(data)
         self._wake()
 
     def acknowledge(self, seq: int) -> None:
-        """The tab has applied this NOW frame, and with it all before."""
+        """Record that the page has drawn a live frame, and with it all before."""
         with self._lock:
             while self._unacknowledged and self._unacknowledged[0][0] <= seq:
                 self._unacknowledged.popleft()
         self._wake()
 
     def confirm_frame(self) -> None:
-        """The tab has got the oldest of the asked-for frames on the way."""
+        """Record that the oldest requested frame in flight has arrived."""
         with self._lock:
-            if self._in_flight:  # else of a project that it has left
+            if self._in_flight:  # else it belonged to a project that the page has left
                 self._in_flight.popleft()
         self._wake()
 
     def request_frames(self, stream: StreamName, frames: Sequence[int]) -> None:
-        """These frames of a stream are wanted, nearest first, in place of what was wanted of it before."""
+        """Replace the requested frames of a stream, nearest first."""
         with self._lock:
             self._requested[stream] = deque(frames)
 
     def pop_requested_frame(self) -> tuple[StreamName, int] | None:
-        """A frame to make: one of each stream in turn; None when none is wanted, or enough are on the way."""
+        """The next frame to compute, of each stream in turn; None if none is requested or enough are queued."""
         with self._lock:
             if len(self._frames) >= MAX_QUEUED_FRAMES or self.is_closed:
                 return None
             for stream in list(self._requested):
                 if self._requested[stream]:
-                    # to the end, so that the other streams come first the next time
+                    # moved to the end, so that the other streams come first the next time
                     self._requested[stream] = frames = self._requested.pop(stream)
                     return stream, frames.popleft()
         return None
 
     def pop_next(self) -> str | bytes | None:
-        """What to send next: what is in order, then the newest NOW, then frames; None when nothing can be sent."""
+        """The next data to send: messages, then the live frame, then requested frames; None if nothing can be sent."""
         with self._lock:
             if self._messages:
                 data = self._messages.popleft()
                 self._queued_bytes -= len(data)
                 return data
             if self._live_frame is not None and len(self._unacknowledged) < MAX_UNACKNOWLEDGED_FRAMES:
-                seq, shown = self._live_frame
+                seq, live = self._live_frame
                 self._live_frame = None
-                self._unacknowledged.append((seq, len(shown)))
-                return shown
-            on_way = sum(self._in_flight) + sum(size for _, size in self._unacknowledged)
-            if not self._frames or (on_way and on_way + len(self._frames[0]) > MAX_IN_FLIGHT_BYTES):
+                self._unacknowledged.append((seq, len(live)))
+                return live
+            in_flight = sum(self._in_flight) + sum(size for _, size in self._unacknowledged)
+            if not self._frames or (in_flight and in_flight + len(self._frames[0]) > MAX_IN_FLIGHT_BYTES):
                 return None
             frame = self._frames.popleft()
             self._in_flight.append(len(frame))
             return frame
 
     def discard_frames(self) -> None:
-        """Another project comes: what is still to be shown of the old one goes, texts stay."""
+        """Drop all frames of a project that the page leaves; messages stay."""
         with self._lock:
             self._live_frame = None
             self._unacknowledged.clear()
@@ -125,23 +125,24 @@ class Outbox:
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether the tab has stopped listening."""
+        """True if the page does not read its messages."""
         with self._lock:
             return self._queued_bytes > MAX_QUEUED_BYTES
 
     def close(self) -> None:
-        """The tab is gone."""
+        """The page has disconnected."""
         self.is_closed = True
         self._wake()
 
 
 class ClientGroup:
-    """Pipes in the order in which they came. All methods may be called from any thread."""
+    """The pages of one project in the order in which they came; one of them may change it."""
 
     def __init__(self) -> None:
         self._outboxes: list[Outbox] = []
         self._writer: Outbox | None = None
         self._lock = threading.RLock()
+        # sent to pages that come later
         self._project_messages: Sequence[str | bytes] = ()
         self._region_messages: Sequence[bytes] = ()
         self._state_text: str | None = None
@@ -152,12 +153,8 @@ class ClientGroup:
     def __len__(self) -> int:
         return len(self._outboxes)
 
-    def list_outboxes(self) -> list[Outbox]:
-        with self._lock:
-            return list(self._outboxes)
-
     def add(self, outbox: Outbox, *, first_message: ServerMessage | None = None) -> None:
-        """A tab comes: it hears where it sits, `first` (a job under way, say), and all there is to draw."""
+        """Add a page and send it everything that it needs; first_message: for example the running job."""
         with self._lock:
             outbox.discard_frames()
             self._outboxes.append(outbox)
@@ -165,10 +162,10 @@ class ClientGroup:
             outbox.enqueue_message(SeatMessage(pilot=self._writer is outbox))
             if first_message is not None:
                 outbox.enqueue_message(first_message)
-            self._send_initial_state(outbox)
+            self._send_current(outbox)
 
     def remove(self, outbox: Outbox) -> None:
-        """A tab goes; if it was the pilot, the next one is."""
+        """Remove a page; if it could change the project, the next one can."""
         with self._lock:
             if outbox not in self._outboxes:
                 return
@@ -180,7 +177,7 @@ class ClientGroup:
                     self.grant_write_access(self._outboxes[0])
 
     def grant_write_access(self, outbox: Outbox) -> None:
-        """This tab may change things from now on, and no other."""
+        """Make this page the only one that may change the project."""
         with self._lock:
             old, self._writer = self._writer, outbox
             if old is not None and old is not outbox:
@@ -191,51 +188,53 @@ class ClientGroup:
         return self._writer is outbox
 
     def broadcast(self, message: ServerMessage) -> None:
-        """A text to every tab; the last state is kept for tabs that come later."""
+        """Send a message to every page, and the last state also to pages that come later."""
         text = encode_message(message)
         with self._lock:
             if isinstance(message, StateMessage):
                 self._state_text = text
-            for pipe in self._outboxes:
-                pipe.enqueue(text)
+            for outbox in self._outboxes:
+                outbox.enqueue(text)
 
     def broadcast_live_frame(self, pack: Callable[[int], bytes]) -> None:
-        """A NOW frame to every tab; `pack` makes it of its number."""
+        """Send a live frame to every page; `pack` encodes it with its number."""
         seq = next(self._seq)
         data = pack(seq)
         with self._lock:
             self._live_frame = seq, data
-            for pipe in self._outboxes:
-                pipe.set_live_frame(seq, data)
+            for outbox in self._outboxes:
+                outbox.set_live_frame(seq, data)
 
     def send_requested_frame(self, encode_frame: Callable[[StreamName, int], bytes | None]) -> bool:
-        """Send one frame that a tab waits for, as `make` makes it of stream and frame; whether there was one."""
-        for pipe in self.list_outboxes():
-            wanted = pipe.pop_requested_frame()
-            if wanted is not None:
-                data = encode_frame(*wanted)
+        """Compute and send one frame that a page has requested; False if there was none."""
+        with self._lock:
+            outboxes = list(self._outboxes)
+        for outbox in outboxes:
+            requested = outbox.pop_requested_frame()
+            if requested is not None:
+                data = encode_frame(*requested)
                 if data is not None:
-                    pipe.enqueue_frame(data)
+                    outbox.enqueue_frame(data)
                 return True
         return False
 
     def broadcast_regions(self, messages: Sequence[bytes]) -> None:
-        """Regions that colour what is drawn; tabs that come later get the newest."""
+        """Send region labels to every page, and to pages that come later."""
         with self._lock:
             self._region_messages = messages
-            for pipe in self._outboxes:
+            for outbox in self._outboxes:
                 for data in messages:
-                    pipe.enqueue(data)
+                    outbox.enqueue(data)
 
     def broadcast_project(self, messages: Sequence[str | bytes]) -> None:
-        """Something else is open from now on: its `project` message and its meshes."""
+        """Replace the open content: its `project` message and its meshes."""
         with self._lock:
             self._project_messages, self._region_messages, self._state_text, self._live_frame = messages, (), None, None
-            for pipe in self._outboxes:
-                pipe.discard_frames()
-                self._send_initial_state(pipe)
+            for outbox in self._outboxes:
+                outbox.discard_frames()
+                self._send_current(outbox)
 
-    def _send_initial_state(self, outbox: Outbox) -> None:
+    def _send_current(self, outbox: Outbox) -> None:
         for data in (*self._project_messages, *self._region_messages):
             outbox.enqueue(data)
         if self._state_text is not None:

@@ -1,4 +1,4 @@
-"""One tab's connection: what it says is checked and passed on, what it is told is sent in its turn."""
+"""The WebSocket connection of one page: decodes its commands, and sends what its outbox holds."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
 LOG = logging.getLogger("cajole.studio")
-# a stranger must say who it is within this time [s]
+# [s] until a client must have sent hello
 HELLO_TIMEOUT = 5.0
-# of the WebSocket protocol: not let in; the tab does not listen
+# close codes of the WebSocket: not authenticated; the page does not read
 CLOSE_FORBIDDEN, CLOSE_TRY_AGAIN_LATER = 4403, 1013
 
 
 class ClientConnection:
-    """A socket, its pipe, and the project that it looks at."""
+    """A socket, its outbox, and the project that its page has open."""
 
     def __init__(self, socket: WebSocket, manager: ProjectManager, access: AccessPolicy, *, has_cookie: bool):
         self._socket, self._manager, self._access, self._has_cookie = socket, manager, access, has_cookie
@@ -65,7 +65,7 @@ class ClientConnection:
         self._is_greeted = False
 
     async def run(self) -> None:
-        """Until the tab is gone."""
+        """Serve the page until it disconnects."""
         sender = asyncio.create_task(self._run_sender())
         try:
             while True:
@@ -81,7 +81,7 @@ class ClientConnection:
             await _cancel_and_wait(sender)
 
     async def _receive(self) -> str | bytes | None:
-        """The next message, None when the tab is gone."""
+        """The next message, None when the page has disconnected."""
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             return None
@@ -145,7 +145,9 @@ class ClientConnection:
         """Execute a command; None where its answer is sent elsewhere."""
         match command:
             case GetCatalogue():
-                catalogue = await asyncio.to_thread(self._manager.build_catalogue)
+                catalogue = await asyncio.to_thread(
+                    self._manager.catalogue.build_message, is_idle=self._manager.is_idle
+                )
                 return CatalogueAnswer(id=command.id, catalogue=catalogue)
             case Open():
                 project = await asyncio.to_thread(self._manager.open_from_message, command)

@@ -1,4 +1,4 @@
-"""What is open in the studio: a body, a motion, or both, and how they are drawn."""
+"""Content of a project: a body, a motion, or both, with everything that is drawn; and readers of files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MESH_SUFFIXES, ANIMATION_SUFFIXES = tuple(READERS), tuple(FORMATS)
 
 @dataclass(frozen=True, eq=False)
 class EditSetup:
-    """How a scene wants to be edited: its number of modes, settings of `edit`, and the drags that it suggests."""
+    """Settings of a scene for Edit: number of modes, options of `edit`, and suggested drags."""
 
     modes: int | None = None
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -48,7 +48,7 @@ class EditSetup:
 
 @dataclass(frozen=True, eq=False)
 class KeyframeSetup:
-    """How a scene wants to be keyed: keys {frame: displacement (n, 3) [m]}, frames, modes and dt [s]."""
+    """Settings of a scene for Keyframe: keys {frame: displacement (n, 3) [m]}, frames, modes and dt [s]."""
 
     keys: Mapping[int, Array] = field(default_factory=lambda: MappingProxyType({}))
     frames: int = 121
@@ -58,10 +58,10 @@ class KeyframeSetup:
 
 @dataclass(frozen=True, eq=False)
 class SteerSetup:
-    """How a scene is steered: what makes its reference, the dials that suit it, and what must happen.
+    """Settings of a scene for Steer.
 
-    judge: called with frame and body positions (n, 3) of every step, says whether the outcome holds (None: not yet
-    known); happens: that outcome in words; reset: called when the run starts anew.
+    evaluate_outcome: called with the frame and the positions (n, 3) [m] of every step; True if the aim of the scene is
+    reached, None while that is open; outcome_text: the aim in words; reset_outcome: called when the run restarts.
     """
 
     build_reference: Callable[[ProgressCallback | None], Reference]
@@ -73,11 +73,11 @@ class SteerSetup:
 
 @dataclass(frozen=True, eq=False)
 class FlowSteerSetup:
-    """A flow to steer: what its particles follow, the dials that suit it, and what there is to see and to do.
+    """Settings of a flow for Steer.
 
-    paths: (frames, N + k, 2) [m] of the N steered particles, then of k that the undisturbed flow carries; owners: the
-    particle of each drawn vertex; smoke: (columns, rows) to start with; kicks: the scene's own, a particle and an
-    acceleration (2,) [m/s²]; noise: the wind of a seed, and of a `strength` [m/s²]; wind: the strength at first.
+    paths: (frames, N + k, 2) [m] of the N steered particles, then of k passive ones; vertex_particles: particle of each
+    drawn vertex; initial_smoke: (columns, rows); build_wind: called with a seed and `strength` [m/s²]; preset_gusts:
+    pairs of a particle and an acceleration (2,) [m/s²]; initial_wind: [m/s²].
     """
 
     shot: FlowShot
@@ -92,11 +92,10 @@ class FlowSteerSetup:
 
 @dataclass(frozen=True, eq=False)
 class ProjectContent:
-    """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
+    """A body, a finished motion of it, or both.
 
-    skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys;
-    enrich: the shells that a scene plans for its motion; guide: a motion of other triangles, for the first view;
-    reroute: a net whose pilot is still to be run; flow: what carries the particles that are drawn.
+    mesh: of the body's vertices; skin: drawn instead of the mesh's surface; parts: vertices by name; shot: a motion
+    that was computed from keys; guide: a motion of other triangles for the first view. The setups are those of a scene.
     """
 
     name: str
@@ -122,14 +121,14 @@ class ProjectContent:
 
     @cached_property
     def surface(self) -> MeshTri:
-        """The triangles that are drawn."""
+        """The drawn triangles."""
         if self.skin is not None:
             return self.skin.mesh
         return self.mesh.surface
 
     @property
     def has_own_colors(self) -> bool:
-        """Whether it has colours of its own; what has none is drawn as clay."""
+        """True if the skin has more than one colour."""
         return self.skin is not None and bool((self.skin.colors != self.skin.colors[0]).any())
 
     @property
@@ -142,7 +141,7 @@ class ProjectContent:
 
     @cached_property
     def drawn_vertex_nodes(self) -> IndexArray:
-        """(k,) the body's vertex that each drawn one stands for: the corner of its tet that carries most of it."""
+        """(k,) vertex of the body for each drawn vertex: the corner of its tet with the largest weight."""
         if self.flow_setup is not None:
             return self.flow_setup.vertex_particles
         if self.skin is None or self.skin.embedding is None:
@@ -156,7 +155,7 @@ class ProjectContent:
         return positions if self.skin is None or self.skin.embedding is None else self.skin.deform(positions)
 
     def describe_vertex(self, node: int) -> str:
-        """What a person would call a vertex: the smallest part that it is in, else its number."""
+        """Name of the smallest part with the vertex, else "vertex 7"."""
         found = [(len(members), name) for name, members in self.parts.items() if node in members]
         return min(found)[1] if found else f"vertex {node}"
 
@@ -175,7 +174,7 @@ def get_motion(content: ProjectContent) -> Animation:
 
 
 def open_file(path: Path, progress: ProgressCallback | None = None) -> ProjectContent:
-    """An animation or a mesh, whichever the file is. An .obj that stands alone is a mesh, a numbered one a motion.
+    """Read an animation or a mesh. A single .obj is a mesh, a numbered one a frame of an animation.
 
     Raises FileError for what cannot be read, InputError for a suffix that is neither.
     """
@@ -200,13 +199,13 @@ def detect_file_kind(path: Path) -> str:
 
 
 def build_animation_content(animation: Animation) -> ProjectContent:
-    """A motion from a file. It has no body yet: `edit` makes one that swings as the motion does."""
+    """The content of an animation; `edit` fits a body to it."""
     mesh = require_surface(animation.mesh, "the studio")
     return ProjectContent(animation.name, mesh, None, animation, animation.skin, find_skin_parts(animation))
 
 
 def build_shell_content(motion: Animation, source: ProjectContent) -> ProjectContent:
-    """A shell that was made of the guide in `like`, as a body of its own: what never moves is held."""
+    """A shell that was simulated along the guide of `source`, as a body; vertices that never move are fixed."""
     assert isinstance(motion.mesh, MeshTri)
     body = BodyShell(motion.mesh, fixed=find_static_vertices(motion), damping=DEFAULT_DAMPING)
     return ProjectContent(source.name, motion.mesh, body, motion, props=source.props, camera=source.camera)
@@ -221,7 +220,7 @@ def add_solid_body(content: ProjectContent) -> ProjectContent:
 
 
 def build_body_content(subject: SceneBody) -> ProjectContent:
-    """A body that does not move yet."""
+    """The content of a body without motion."""
     return ProjectContent(
         subject.name, subject.mesh, subject.body(), None, subject.skin, subject.parts, camera=subject.camera
     )
@@ -233,7 +232,7 @@ def build_scene_content(scene: Scene, body: Body) -> ProjectContent:
 
 
 def find_skin_parts(animation: Animation) -> dict[str, IndexArray]:
-    """Vertices of the mesh by the names that the skin's parts have; none where the skin has one part only."""
+    """Vertices of the mesh by the parts of the skin; empty if it has one part only."""
     skin = animation.skin
     if skin is None or len(skin.parts) < 2:
         return {}

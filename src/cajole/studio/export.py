@@ -26,7 +26,7 @@ def get_export_formats() -> dict[str, tuple[str, ...]]:
 def write_export(
     store: ProjectStore, project: str, name: str, mode: StudioMode, command: Export, progress: ProgressCallback
 ) -> FileMessage:
-    """Write a file into the folder for exports. Raises FileError, InputError, Cancelled."""
+    """Write a file into the folder of exports. Raises FileError, InputError, Cancelled."""
     kind, suffix = command.what, command.format
     number = generate_id()
     folder = store.exports_folder / number
@@ -49,13 +49,13 @@ def write_export(
 
 
 def make_file_name(name: str) -> str:
-    """A project's name as that of a file: letters, digits and dashes."""
+    """The name of a project as a file name: letters, digits and dashes."""
     plain = "".join(c if c.isalnum() else "-" for c in name.lower())
     return "-".join(part for part in plain.split("-") if part)[:60] or "motion"
 
 
 def _zip_if_several(folder: Path, name: str) -> Path:
-    """What a format wrote, as one file: a sequence, or a cache with its mesh, goes into a zip."""
+    """The written file; several, such as a sequence, become one zip."""
     files = sorted(folder.iterdir())
     if len(files) == 1:
         return files[0]

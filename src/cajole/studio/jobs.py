@@ -1,4 +1,4 @@
-"""Long work on the solver's thread: it is shown, stopped and cancelled from outside, and frames go on being sent."""
+"""Jobs: long work on the solver thread, with progress, stop and cancel, and frames in between."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cajole.progress import ProgressCallback
 from cajole.studio.messages import JobMessage
 from cajole.studio.protocol import ServerMessage, build_error
 
-# [s] between two words about one job
+# [s] between two progress messages of one job
 UPDATE_INTERVAL = 0.05
 
 
 class JobTracker:
-    """At most one job at a time; `say` sends a message to every tab, `serve` makes a frame that a tab waits for."""
+    """The current job; `broadcast` sends a message to every page, `send_frame` computes one requested frame."""
 
     def __init__(self, broadcast: Callable[[ServerMessage], None], send_frame: Callable[[], bool]):
         self._broadcast, self._send_frame = broadcast, send_frame
@@ -33,7 +33,7 @@ class JobTracker:
 
     @property
     def has_stop_request(self) -> bool:
-        """Whether the author wants what the present work has so far."""
+        """True if the user stopped the job and wants what it has so far."""
         return self._requested_action == "stop"
 
     @property
@@ -42,7 +42,7 @@ class JobTracker:
         return self._current
 
     def begin(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
-        """Announce work; the callback returns False once it is cancelled or stopped."""
+        """Start a job; the progress callback returns False once it is cancelled or stopped."""
         self.end("done")
         with self._lock:
             self._requested_action = None
@@ -54,7 +54,7 @@ class JobTracker:
         return self._on_progress
 
     def end(self, state: Literal["done", "failed", "cancelled"], error: BaseException | None = None) -> None:
-        """The present work is over: "done", "failed" or "cancelled"; nothing when there is none."""
+        """End the current job, if there is one."""
         with self._lock:
             if self._current is None:
                 return
@@ -71,11 +71,11 @@ class JobTracker:
         )
 
     def end_with_error(self, error: BaseException) -> None:
-        """The present work ended by an error."""
+        """End the current job by an error."""
         self.end("cancelled" if isinstance(error, Cancelled) else "failed", error)
 
     def request_action(self, action: Literal["cancel", "stop"], job: str) -> bool:
-        """ "cancel" or "stop" the job of that name; False when there is none such. From any thread, at once."""
+        """Cancel or stop the job of that id; False if it is not running. Called from any thread."""
         with self._lock:
             if self._current is None or self._current.job != job:
                 return False
@@ -84,7 +84,7 @@ class JobTracker:
             return True
 
     def cancel(self) -> None:
-        """Cancel whatever is under way."""
+        """Cancel the current job."""
         with self._lock:
             if self._current is not None:
                 self._requested_action = "cancel"

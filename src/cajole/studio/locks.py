@@ -58,7 +58,7 @@ class FolderLockOwner:
     inode: int = 0
 
     def is_for_folder(self, folder: Path) -> bool:
-        """Whether the lock was written for this folder.
+        """True if the lock was written for this folder.
 
         Another host may know the folder by another path, so there the name decides. Here path or file number do: a
         folder that was moved keeps its number, and one that was replaced is still written to by its path.
@@ -123,7 +123,7 @@ class FolderLock:
 
 
 def read_owner(folder: Path) -> FolderLockOwner | None:
-    """Who wrote the lock of a folder; None where there is none, or none that can be understood. Raises FileError."""
+    """Owner in the lock file of a folder; None if there is no valid one. Raises FileError."""
     try:
         found = json.loads((folder / LOCK_FILE).read_text(encoding="utf-8"))
         required = {name: kind(found[name]) for name, kind in _REQUIRED_FIELDS.items()}
@@ -144,7 +144,7 @@ _OPTIONAL_FIELDS = {"path": str, "device": int, "inode": int}
 
 
 def is_alive(owner: FolderLockOwner, folder: Path) -> bool:
-    """Whether the owner of a folder's lock may still write to it; False only where it certainly does not."""
+    """True unless the owner of a folder's lock certainly does not write to it any more."""
     if not owner.is_for_folder(folder):
         return False
     if owner.host != socket.gethostname():
@@ -158,7 +158,7 @@ def is_alive(owner: FolderLockOwner, folder: Path) -> bool:
 
 
 def has_stale_lock(folder: Path) -> bool:
-    """Whether the owner of a folder is gone and has not released it."""
+    """True if the owner of a folder ended without releasing it."""
     try:
         owner = read_owner(folder)
     except FileError:

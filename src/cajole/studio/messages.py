@@ -457,7 +457,7 @@ class FieldInfo(Struct, frozen=True):
 
 
 class ProjectMessage(ServerMessage, frozen=True, kw_only=True, tag="project"):
-    """What stays while a project is open in one mode. Meshes follow as binary messages."""
+    """Description of the open project, valid until the next one. Meshes follow as binary messages."""
 
     id: str
     name: str

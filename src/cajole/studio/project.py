@@ -1,6 +1,6 @@
-"""One open project: what is open, the mode that is at work on it, its revision and its edit frame.
+"""One open project: its content, active mode, revision and edit frame.
 
-All of it happens on the solver's thread, but for the methods that say otherwise.
+All methods run on the solver thread, except those in the section "from any thread".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LOG = logging.getLogger("cajole.studio")
 
 
 class Project:
-    """Content, mode, revision and edit frame; a `Desk` for its mode and a `Worker` for its solver."""
+    """An open project; it is the `ModeHost` of its mode and the `SolverDelegate` of its thread."""
 
     def __init__(self, startup: ProjectStartup, store: ProjectStore):
         self.id = startup.record.id
@@ -67,7 +67,7 @@ class Project:
         self._mode: StudioMode | None = None
         self._revision, self._frame = 1, startup.record.frame
         self._is_state_sent = self._is_view_sent = True
-        # what the tabs were last told of saving: whether all is saved, and why not
+        # as the pages know it: whether everything is saved, and why not
         self._sent_save_status: tuple[bool, str | None] | None = None
         self._open_error: BaseException | None = None
         self._cached_mode_state: StateMessage | None = None
@@ -82,15 +82,15 @@ class Project:
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that was done is on the disk; what is not would be lost if the project were closed now."""
+        """True if all changes are on the disk."""
         return self._saver.is_saved
 
     def start(self) -> None:
-        """Open it."""
+        """Start the thread, which opens the content."""
         self._solver_thread.start()
 
     def attach(self, outbox: Outbox) -> None:
-        """A tab looks in."""
+        """Add a page."""
         failed = self._open_error
         self.clients.add(outbox, first_message=self.jobs.current if failed is None else build_error(failed))
 
@@ -99,29 +99,29 @@ class Project:
         self._solver_thread.post(command, reply)
 
     def wake(self) -> None:
-        """A tab wants frames, or has room for them."""
+        """A page requests frames, or has room for them."""
         self._solver_thread.wake()
 
     def cancel_active_drag(self) -> None:
-        """The tab that changed things is gone: what it had in its hand goes back."""
+        """Cancel the active gesture, because its page has disconnected or lost write access."""
         held = self._dispatcher.pop_pending_cancel()
         if held is not None:
-            with contextlib.suppress(InputError):  # too many wait: the next gesture puts it back
+            with contextlib.suppress(InputError):  # the queue is full: the next gesture cancels this one
                 self.post(held, lambda answer: None)
 
     def close(self, *, timeout: float | None = None) -> bool:
-        """Cancel what is under way, keep what was done, and end the thread; whether it ended in time."""
+        """Cancel the job, save, and end the thread; False if that takes longer than `timeout` [s]."""
         self.jobs.cancel()
         return self._solver_thread.close(timeout=timeout)
 
-    # --- for the mode: a Desk
+    # --- for the mode
 
     def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
         """Send a message to every page; from any thread."""
         self.clients.broadcast(to_typed(message))
 
     def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
-        """What the first view shows from now on, and perhaps what is seen beside it."""
+        """Send a live frame, with the ghost and the smoke where there are some."""
         parts, extra = collect_live_frame_arrays(
             positions, ghost, None if self._mode is None else self._mode.smoke_image
         )
@@ -136,49 +136,49 @@ class Project:
             self._frame, self._is_state_sent = frame, False
 
     def record_change(self, label: str | None = None, *, frames_changed: bool = True) -> None:
-        """Something was done: the tabs are told, and it is kept."""
+        """Send the state and save. label: undo step; frames_changed: frames of an older revision are stale."""
         self._revision += 1 if frames_changed else 0
         self._is_state_sent, self._cached_mode_state = False, None
         self._saver.record_change(label)
 
     def invalidate_frames(self) -> None:
-        """Frames differ from now on, though nothing is kept yet."""
+        """Make frames of older revisions stale without saving."""
         self._revision += 1
 
     def resend_geometry(self) -> None:
-        """What is drawn has other triangles: tabs are told anew what is open."""
+        """Send the project and its meshes again, because the triangles changed."""
         self._send_project()
 
     def resend_regions(self) -> None:
-        """Vertices belong to other regions: tabs are told which."""
+        """Send the region labels again."""
         if self._mode is not None:
             self.clients.broadcast_regions(encode_region_labels(self._mode))
 
     def begin_job(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
-        """A progress callback for long work; whoever asked for it is answered now, and hears of the job from now on."""
+        """Start a job, and answer the current command with its id; returns the progress callback."""
         progress = self.jobs.begin(title, stoppable=stoppable)
         self._dispatcher.reply_with_job()
         return progress
 
     def end_job(self) -> None:
-        """The work is done."""
+        """End the job successfully."""
         self.jobs.end("done")
 
     @property
     def job_id(self) -> str | None:
-        """What the present work is called in messages."""
+        """Id of the running job."""
         present = self.jobs.current
         return None if present is None else present.job
 
     @property
     def has_stop_request(self) -> bool:
-        """Whether the author wants what the present work has so far."""
+        """True if the user stopped the job and wants what it has so far."""
         return self.jobs.has_stop_request
 
-    # --- for the solver: a Worker
+    # --- for the solver thread
 
     def begin(self) -> None:
-        """Open what the project starts from; where that fails, tabs are told why."""
+        """Open the content and the mode; if that fails, send the error."""
         wanted = self._saver.record.mode
         try:
             self._saver.source_content = self._startup.load_content(self.begin_job(f"Opening {self.name}"))
@@ -196,7 +196,7 @@ class Project:
         self._dispatcher.handle(command)
 
     def send_updates(self) -> None:
-        """Send the first view where it shows another frame, and the state where it has changed."""
+        """Save, and send the live frame and the state if they changed."""
         if self._mode is None:
             return
         if not self._is_view_sent:
@@ -206,19 +206,19 @@ class Project:
         self._send_state_update(self._mode)
 
     def send_requested_frame(self) -> bool:
-        """Make one frame that a tab waits for; whether there was one."""
+        """Compute one requested frame; False if there is none."""
         return self._mode is not None and self.clients.send_requested_frame(
             partial(encode_frame, self._mode, self._revision)
         )
 
     def _on_job_progress(self) -> bool:
-        """Between two steps of a job: what it has changed so far is told, and frames go on."""
+        """Send changes of the running job so far and a requested frame."""
         if self._mode is not None:
             self._send_state_update(self._mode)
         return self.send_requested_frame()
 
     def get_tick_delay(self) -> float | None:
-        """Until the mode goes on by itself, or a failed save is tried again."""
+        """Seconds until the tick of the mode or the next attempt to save."""
         if self._mode is None:
             return None
         return min(
@@ -233,7 +233,7 @@ class Project:
             self._mode.tick()
 
     def end(self) -> None:
-        """Keep what was done, and let the mode go."""
+        """Save and close the mode."""
         self._save(force=True)
         if not self._saver.is_saved:
             LOG.error("%s was closed, but its last changes were not saved: %s", self.name, self._saver.save_error)
@@ -296,7 +296,7 @@ class Project:
     # --- inner workings
 
     def _enter_mode(self, name: str, content: ProjectContent, snapshot: ModeSnapshot | None) -> None:
-        """Go to a mode; the present one stays where this fails."""
+        """Make a mode the active one; if that fails, the present one stays."""
         content = get_modes()[name].prepare_content(content)
         mode = self._create_mode(name, content, snapshot)
         self._mode, self._current_content = mode, content
@@ -304,7 +304,7 @@ class Project:
         self._send_project()
 
     def _create_mode(self, name: str, content: ProjectContent, snapshot: ModeSnapshot | None) -> StudioMode:
-        """A mode that goes on where it was saved. Raises FileError where that cannot be understood."""
+        """Create a mode. Raises FileError for a damaged snapshot."""
         try:
             return create_mode(name, self, content, snapshot)
         except CajoleError:
@@ -319,7 +319,7 @@ class Project:
             ) from reason
 
     def _send_project(self) -> None:
-        """Every tab is told what is open, and draws it anew."""
+        """Send the project and its meshes to every page."""
         if self._current_content is not None and self._mode is not None:
             drawn = self._mode.drawn_content or self._current_content
             message = build_project_message(self.id, self.name, self._current_content, drawn)
@@ -342,7 +342,7 @@ class Project:
         )
 
     def _send_state_update(self, mode: StudioMode) -> None:
-        """Send the state where it, or whether it is saved, has changed since the last time."""
+        """Send the state if it, or whether it is saved, has changed."""
         saving = self._saver.is_saved, self._saver.save_error
         if not self._is_state_sent or saving != self._sent_save_status:
             self._is_state_sent, self._sent_save_status = True, saving
@@ -354,10 +354,10 @@ class Project:
         )
 
     def _save(self, *, force: bool = False) -> str | None:
-        """Save what was done since the last time; why that failed, None where all is saved.
+        """Save all changes; return why that failed, None if everything is saved.
 
-        What failed is tried again when it is due, after the next change, and with `at_once`. Until then the state and
-        all answers say that it is not saved.
+        A failed save is repeated when it is due, after the next change, and with `force`. Until then the state and all
+        answers tell that changes are not saved.
         """
         keeper, mode = self._saver, self._mode
         if mode is None or keeper.is_saved or not (force or keeper.get_save_delay() == 0.0):
@@ -366,7 +366,7 @@ class Project:
         try:
             self._record_mode(mode)
             keeper.save()
-        except Exception as error:  # whatever went wrong: it is not on the disk, and the author must know
+        except Exception as error:  # whatever the reason: the user must know that it is not on the disk
             keeper.schedule_retry(str(error) if isinstance(error, CajoleError) else build_error(error).text)
             if not isinstance(error, CajoleError):
                 LOG.exception("%s could not be saved", self.name)

@@ -1,4 +1,4 @@
-"""All that one start of the studio holds: the shelf, what is open, uploads and files to fetch."""
+"""All projects, uploads and exports of one server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from cajole.animation import Animation, read_animation
+from cajole.animation import read_animation
 from cajole.errors import FileError, InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.parsers.child_process import reporting_to
@@ -23,7 +23,7 @@ from cajole.progress import ProgressCallback
 from cajole.storage import READ_ERRORS, confine_reads, replace_atomically
 from cajole.studio.catalogue import SceneCatalogue
 from cajole.studio.content import ProjectContent, build_animation_content, detect_file_kind, open_file
-from cajole.studio.messages import Catalogue, ModeAvailability, Open
+from cajole.studio.messages import ModeAvailability, Open
 from cajole.studio.mode_registry import (
     find_available_modes,
     find_modes_for_mesh,
@@ -45,28 +45,28 @@ from cajole.studio.project_store import (
 )
 
 LOG = logging.getLogger("cajole.studio")
-# A project that no tab looks at stays open for so long [s]: a tab that is reloaded, or was asleep, finds it as it was.
+# [s] that a project without pages stays open, for pages that are reloaded or wake up
 IDLE_PROJECT_TIMEOUT = 600.0
-# projects that are open at once; the one that was left first is closed for the next
+# open projects; beyond them, the one that was left first is closed
 MAX_OPEN_PROJECTS = 4
-# how long a project is waited for when it is closed [s]: work between two words of progress
+# [s] to wait for a project that is closed: the time between two progress reports of its work
 CLOSE_TIMEOUT = 20.0
-# [bytes] of one file that is dropped on the page
+# [bytes] of one uploaded file
 MAX_UPLOAD_BYTES = 2_000_000_000
-# one mesh in two files
+# a mesh in two files
 TETGEN_SUFFIXES = (".node", ".ele")
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that came in, by its own name."""
+    """An uploaded file."""
 
     id: str
     path: Path
 
 
 class ProjectManager:
-    """Opens projects and finds them again. All methods may be called from any thread."""
+    """Opens, finds and closes projects. All methods may be called from any thread."""
 
     def __init__(self, store: ProjectStore | None = None, *, max_upload_bytes: int = MAX_UPLOAD_BYTES):
         self.store = ProjectStore() if store is None else store
@@ -75,16 +75,12 @@ class ProjectManager:
         self._projects: dict[str, Project] = {}
         self._uploads: dict[str, Upload] = {}
         self._lock = threading.RLock()
-        # one project is resumed at a time, and those that are being closed are waited for
+        # projects are resumed one at a time, after those that are closing
         self._resume_lock = threading.Lock()
         self._closing: dict[str, Project] = {}
         self._inbox, self._inbox_lock = self.store.create_upload_folder()
-        # the project that a new tab is shown
+        # the project that new pages open
         self.active_project_id: str | None = None
-
-    def build_catalogue(self) -> Catalogue:
-        """The start page."""
-        return self.catalogue.build_message(is_idle=not self._projects)
 
     # --- opening
 
@@ -109,7 +105,7 @@ class ProjectManager:
         return self.open_path(upload.path, mode)
 
     def open_scene(self, name: str, mode: str) -> Project:
-        """A built-in scene for a verb."""
+        """Open a built-in scene of a mode."""
         title = self.catalogue.get_title(name, mode)
         record = ProjectRecord(generate_id(), title, mode, ProjectSource(scene=name, mode=mode))
         start = ProjectStartup(
@@ -118,7 +114,7 @@ class ProjectManager:
         return self._start_project(start)
 
     def open_path(self, path: Path, mode: str | None = None) -> Project:
-        """A mesh, an animation or a project in a file; it is copied to the shelf."""
+        """Open a mesh, an animation or a .cajole file; it is copied into the store."""
         if path.suffix.lower() == ".cajole":
             return self._open_stored_project(unpack_project(self.store, path).id)
         suffix = ".npz" if detect_file_kind(path) == "animation" else path.suffix.lower()
@@ -138,7 +134,7 @@ class ProjectManager:
         return self._start_project(ProjectStartup(record, load_content, is_stored=True, lock=lock))
 
     def resume_project(self, project_id: str) -> Project:
-        """A project by its id: as it is, if it is open, else as it was kept.
+        """The project of an id: the open one, else the stored one.
 
         Raises FolderLocked where another studio has it open, FileError for one that is not there or damaged.
         """
@@ -152,8 +148,13 @@ class ProjectManager:
                 ending.close(timeout=CLOSE_TIMEOUT)
             return self._open_stored_project(project_id)
 
+    @property
+    def is_idle(self) -> bool:
+        """True if no project is open."""
+        return not self._projects
+
     def open_copy(self, project_id: str) -> Project:
-        """A copy of a project, as it was last saved; another studio may have it open. Raises FileError."""
+        """Open a copy of a project as it was last saved, even if another studio has it open. Raises FileError."""
         return self._open_stored_project(self.store.copy(project_id).id)
 
     # --- finding, leaving
@@ -163,12 +164,12 @@ class ProjectManager:
             return self._projects.get(project_id)
 
     def clear_active_project(self, project: Project) -> None:
-        """The pilot goes back to the start page: new tabs are no longer led to this project."""
+        """Let new pages start at the start page instead of this project."""
         if self.active_project_id == project.id:
             self.active_project_id = None
 
     def delete_project(self, project_id: str) -> None:
-        """Remove a project from the shelf. Raises InputError while it is open in a tab or in another studio."""
+        """Delete a stored project. Raises InputError while it is open in a page or in another studio."""
         live = self.find_project(project_id)
         if live is not None and len(live.clients):
             raise InputError("the project is open in a tab; close it there first")
@@ -177,16 +178,16 @@ class ProjectManager:
         self.store.delete(project_id)
 
     def close_idle_projects(self) -> None:
-        """Close projects that were left long ago."""
+        """Close projects that no page has used for a while."""
         with self._lock:
-            # what could not be saved stays open until it can be
+            # projects that could not be saved stay open until they can be
             left = [each for each in self._projects.values() if not len(each.clients) and each.is_saved]
             old = [each for each in left if time.monotonic() - each.clients.last_left_at > IDLE_PROJECT_TIMEOUT]
         for project in old:
             self._close_projects(project)
 
     def close(self) -> None:
-        """Keep everything and end."""
+        """Save and close everything."""
         with self._lock:
             projects = list(self._projects.values())
         for project in projects:
@@ -198,8 +199,7 @@ class ProjectManager:
     # --- files
 
     def create_upload(self, name: str) -> Upload:
-        """A place for an upload of that name, of which only the last part counts. Raises FileError for names that no
-        file can have here."""
+        """A place for an upload; only the last part of a path counts. Raises FileError for invalid names."""
         plain = Path(name.replace("\\", "/")).name
         if not plain or plain.startswith(".") or not plain.isprintable() or len(plain.encode()) > 200:
             raise FileError(f"{name[:60]!r} is no name of a file; rename it and drop it again")
@@ -209,16 +209,16 @@ class ProjectManager:
         return Upload(number, self._inbox / number / plain)
 
     def lock_upload_folder(self) -> None:
-        """Own the folder for uploads, so that no other studio that starts removes it. Raises FileError."""
+        """Lock the folder of uploads, so that other studios do not remove it. Raises FileError."""
         self._inbox_lock.acquire()
 
     def register_upload(self, upload: Upload) -> None:
-        """The upload is whole."""
+        """Add a complete upload."""
         with self._lock:
             self._uploads[upload.id] = upload
 
     def discard_upload(self, upload: Upload) -> None:
-        """Nothing is left of an upload."""
+        """Remove an upload."""
         shutil.rmtree(upload.path.parent, ignore_errors=True)
 
     def find_export(self, export_id: str) -> Path | None:
@@ -231,7 +231,7 @@ class ProjectManager:
     # --- inner workings
 
     def _open_stored_project(self, project_id: str) -> Project:
-        """Open a project of the shelf; its folder is owned before it is read."""
+        """Open a stored project; its folder is locked before it is read."""
         if not self.store.has_project(project_id):
             self.store.load(project_id)  # raises what is wrong with it
         lock = self.store.create_lock(project_id)
@@ -266,8 +266,8 @@ class ProjectManager:
             for old in many:
                 self._closing[old.id] = self._projects.pop(old.id)
         project.start()
-        # whoever opens this one need not wait for what the others are still at
-        threading.Thread(target=self._close_projects, args=many, name="cajole-ends", daemon=True).start()
+        # the new project need not wait for jobs of the old ones
+        threading.Thread(target=self._close_projects, args=many, name="cajole-close", daemon=True).start()
         return project
 
     def _close_projects(self, *projects: Project) -> None:
@@ -283,7 +283,7 @@ class ProjectManager:
 
 
 def copy_source(folder: Path, path: Path, content: ProjectContent) -> None:
-    """A copy of what was opened: a motion as .npz, which keeps all of it; a mesh as it came, with its partner."""
+    """Copy the input of a project: an animation as .npz, which stores all of it; a mesh unchanged."""
     if content.animation is not None:
         content.animation.write(folder / "source.npz")
         return
@@ -298,7 +298,7 @@ def copy_source(folder: Path, path: Path, content: ProjectContent) -> None:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """kind: "mesh", "animation" or "project"; text: what it is; modes: which can be entered, and why not."""
+    """Kind and description of a file, and the modes that it can be opened in."""
 
     kind: Literal["mesh", "animation", "project"]
     description: str
@@ -306,28 +306,19 @@ class FileSummary:
 
 
 def inspect_file(path: Path, progress: ProgressCallback | None = None) -> FileSummary:
-    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened, Cancelled.
+    """Read a file as far as needed to describe it. Raises FileError for files that cannot be opened, Cancelled.
 
-    It was sent by a client, so it may not name files outside of its own folder.
+    The file comes from a client, so it may not refer to files outside its own folder.
     """
     with confine_reads(), reporting_to(progress):
-        return _inspect(path)
-
-
-def _inspect(path: Path) -> FileSummary:
-    if path.suffix.lower() == ".cajole":
-        return _inspect_project(path)
-    if detect_file_kind(path) == "animation":
-        found = read_animation(path)
-        return FileSummary(
-            "animation", _describe_animation(found), find_available_modes(build_animation_content(found))
-        )
-    mesh = read_mesh(path)
-    return FileSummary("mesh", _describe_mesh(mesh), find_modes_for_mesh())
-
-
-def _describe_animation(animation: Animation) -> str:
-    return f"a motion of {animation.frames} frames, {_describe_mesh(animation.mesh)}"
+        if path.suffix.lower() == ".cajole":
+            return _inspect_project(path)
+        if detect_file_kind(path) == "animation":
+            animation = read_animation(path)
+            description = f"a motion of {animation.frames} frames, {_describe_mesh(animation.mesh)}"
+            return FileSummary("animation", description, find_available_modes(build_animation_content(animation)))
+        mesh = read_mesh(path)
+        return FileSummary("mesh", _describe_mesh(mesh), find_modes_for_mesh())
 
 
 def _describe_mesh(mesh: MeshTet | MeshTri | MeshLine) -> str:

@@ -1,4 +1,4 @@
-"""What is kept of an open project, and what its modes work on: what was opened, or what one mode gave to the next."""
+"""Saving of an open project, and the content of each of its modes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 1.0, 30.0
 
 @dataclass(frozen=True, eq=False)
 class ProjectStartup:
-    """How a project begins: what it was kept as, and what opens what it was made of.
+    """How a project starts: its record, and the function that loads its content.
 
-    kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
-    open; lock: of its folder, acquired before anything is read from it or written to it, a new one when None.
+    is_stored: it is on the disk already, not only after the first change; on_opened: called when it is open; lock: of
+    its folder, acquired before anything is read or written there; None for a new one.
     """
 
     record: ProjectRecord
@@ -41,9 +41,10 @@ class ProjectStartup:
 
 
 class ProjectSaver:
-    """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here.
+    """The record of a project and the state of its saving.
 
-    is_saved: whether all that was done is written and synced to the disk; failure: why it is not, where that was tried.
+    source_content: what was opened, None until then; is_saved: all changes are synced to the disk; save_error: why the
+    last attempt failed.
     """
 
     def __init__(self, store: ProjectStore, startup: ProjectStartup):
@@ -55,7 +56,7 @@ class ProjectSaver:
         self._failure_count, self._retry_at = 0, 0.0
 
     def get_content(self, mode: str) -> ProjectContent:
-        """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
+        """The content of a mode: what was opened, with the motion that another mode handed over, if there is one."""
         if self.source_content is None:
             raise InputError(f"{self.record.name} is not open yet; wait until it is")
         given = self.record.motion_files.get(mode)
@@ -66,34 +67,34 @@ class ProjectSaver:
         )
 
     def get_snapshot(self, mode: str) -> ModeSnapshot | None:
-        """What a mode was left with, as it would be read from disk; None where it was never entered."""
+        """The snapshot of a mode, as it would be read from the disk; None if it was never active."""
         found = self.record.snapshots.get(mode)
         return None if found is None else round_trip_json(found)
 
     def write_motion(self, content: ProjectContent) -> str:
-        """Keep the motion of `content` beside the project; the name of its file. Raises FileError."""
+        """Write the motion of `content` into the project; return the file name. Raises FileError."""
         self._lock.acquire()
         return write_motion(self._store.get_folder(self.record.id), content).name
 
     def assign_motion(self, mode: str, motion: str) -> None:
-        """A mode works on that motion from now on."""
+        """Make a mode work on a motion."""
         self.record = replace(self.record, motion_files={**self.record.motion_files, mode: motion})
 
     def record_change(self, label: str | None) -> None:
-        """Something was done, or with None only looked at: what was only opened is not kept."""
+        """Mark the project as changed; label None: a new project that was only viewed is not stored."""
         self._is_stored = self._is_stored or label is not None
         self.is_saved = not self._is_stored
         self._retry_at = 0.0
 
     def get_save_delay(self) -> float | None:
-        """Seconds until saving shall be tried, 0 for at once; None where there is nothing to save."""
+        """Seconds until the next attempt to save, 0 for now; None if there is nothing to save."""
         return None if self.is_saved else max(0.0, self._retry_at - time.monotonic())
 
     def rename(self, name: str) -> None:
         self.record = replace(self.record, name=name)
 
     def record_mode(self, mode: str, snapshot: ModeSnapshot, frame: int, text: str) -> None:
-        """The mode that is at work, and what it would need to go on."""
+        """Record the active mode and its snapshot."""
         modes = {**self.record.snapshots, mode: snapshot}
         self.record = replace(
             self.record, mode=mode, snapshots=modes, frame=frame, summary=text, changed_at=time.time()
@@ -106,13 +107,13 @@ class ProjectSaver:
         self.is_saved, self.save_error, self._failure_count = True, None, 0
 
     def schedule_retry(self, reason: str) -> None:
-        """Saving failed: it is tried again after a while that grows with every failure, and after the next change."""
+        """Record a failed save; it is repeated after a delay that doubles each time, and after the next change."""
         self.is_saved, self.save_error = False, reason
         self._retry_at = time.monotonic() + min(FIRST_RETRY_DELAY * 2.0**self._failure_count, MAX_RETRY_DELAY)
         self._failure_count += 1
 
     def close(self) -> None:
-        """The project was closed, and not cut off."""
+        """Release the lock of the project."""
         self._lock.release()
 
 
@@ -127,9 +128,9 @@ def write_motion(folder: Path, content: ProjectContent) -> Path:
 
 
 def replace_motion(content: ProjectContent, path: Path) -> ProjectContent:
-    """The same body with the motion of a file, which also tells what pins held. Raises FileError.
+    """The content with the motion of a file, and without the scene's setups, which are for its own motion.
 
-    What the scene planned was for its own motion, and goes.
+    Raises FileError.
     """
     motion = read_animation(path)
     if len(motion.mesh.vertices) != len(content.mesh.vertices):  # a shell that was made of a coarser guide
@@ -145,7 +146,7 @@ def replace_motion(content: ProjectContent, path: Path) -> ProjectContent:
 
 
 def _fix_still_vertices(content: ProjectContent, motion: Animation) -> Body | EmbeddedMesh | None:
-    """The body as it was held when the motion was made: of one that nothing holds by itself, by what stays at rest."""
+    """The body; if it has no fixed vertices, those that stay at rest are fixed, as pins did in the motion."""
     body = content.body
     if not isinstance(body, Body) or len(body.fixed) or (still := find_static_vertices(motion)) is None:
         return body

@@ -1,8 +1,7 @@
-"""`serve`: the studio on this machine, until it is interrupted."""
+"""`serve`: runs the web server of the studio until it is interrupted."""
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import sys
@@ -24,13 +23,6 @@ from cajole.studio.protocol import MAX_TEXT_LENGTH
 if TYPE_CHECKING:
     import uvicorn
 
-LOG = logging.getLogger("cajole.studio")
-# what open sockets are given to end by themselves [s]
-SHUTDOWN_TIMEOUT = 3
-# How long the solver may keep the interpreter while the line waits for it [s]: the usual 5 ms, once a piece of a large
-# frame, made its way to the page 100 ms long.
-THREAD_SWITCH_INTERVAL = 0.0005
-
 
 def serve(
     subject: str | None = None,
@@ -42,28 +34,35 @@ def serve(
     folder: str | os.PathLike[str] | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve the studio until it is interrupted; prints the address to open, and opens it.
+    """Serve the studio until it is interrupted; print its address and open it in the browser.
 
-    subject: a scene or a file to begin with; mode: for it, the first that it can be used for when None; port: a free
-    one when None or 0; folder: where projects are kept; announce: called with the address in place of printing it.
-    Raises InputError for a subject that cannot be opened or an address that is taken, MissingExtra.
+    subject: a scene or a file to open; mode: mode for it, by default the first possible one; port: None or 0 for a free
+    one; folder: of the projects; announce: called with the address instead of printing it. Raises InputError for a
+    subject that cannot be opened and for an address in use.
     """
     listening = bind_socket(host, port or 0)
-    guard = AccessPolicy(host=host, port=listening.getsockname()[1])
-    hub = ProjectManager(ProjectStore(folder))
-    hub.catalogue.draws_pictures = True
+    policy = AccessPolicy(host=host, port=listening.getsockname()[1])
+    manager = ProjectManager(ProjectStore(folder))
+    manager.catalogue.draws_pictures = True
     try:
         if subject is not None:
-            _open_subject(hub, subject, mode)
-        _warn_if_public(host)
-        address = f"http://{_format_host(host)}:{guard.port}/#{guard.token}"
-        server = create_server(hub, guard)
-        ready = announce or _print_address
+            _open_subject(manager, subject, mode)
+        if not is_loopback(host):
+            print(
+                f"warning: at {host} other machines reach this studio as well, and what is sent is not encrypted; "
+                "only who has the address with its token gets in",
+                file=sys.stderr,
+            )
+        name = "127.0.0.1" if host in WILDCARD_HOSTS else host
+        name = f"[{name}]" if ":" in name else name
+        address = f"http://{name}:{policy.port}/#{policy.token}"
+        server = create_server(manager, policy)
+        ready = announce or (lambda address: print(address, flush=True))
         threading.Thread(target=_announce_when_ready, args=(server, address, ready, browser), daemon=True).start()
         server.run(sockets=[listening])
     finally:
         listening.close()
-        hub.close()
+        manager.close()
 
 
 def _open_subject(manager: ProjectManager, subject: str, mode: str | None) -> None:
@@ -82,27 +81,29 @@ def _open_subject(manager: ProjectManager, subject: str, mode: str | None) -> No
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens; bound here, so that the address is known before anything is printed."""
+    """A bound socket, so that the address is known before it is printed. Raises InputError."""
     if not 0 <= port < 65536:
         raise InputError(f"port is {port}, but must be between 0 and 65535")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
+        bound = socket.socket(family, socket.SOCK_STREAM)
         if os.name == "posix":  # elsewhere this would let two studios share a port
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
     except OSError as reason:
-        made.close()
-        said = reason.strerror or str(reason)
-        raise InputError(f"cannot listen at {host}:{port}: {said}; choose another --port, or leave it out") from None
-    return made
+        bound.close()
+        detail = reason.strerror or str(reason)
+        raise InputError(f"cannot listen at {host}:{port}: {detail}; choose another --port, or leave it out") from None
+    return bound
 
 
 def create_server(manager: ProjectManager, access: AccessPolicy, static: Path = STATIC_FOLDER) -> uvicorn.Server:
-    """What answers, in one process."""
+    """The web server of one process."""
     import uvicorn
 
-    sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
+    # [s] that the solver may hold the interpreter while the network thread waits: with the usual 5 ms per piece, a
+    # large frame took 100 ms to the page
+    sys.setswitchinterval(0.0005)
     config = uvicorn.Config(
         create_app(manager, access, static),
         log_level="warning",
@@ -111,18 +112,13 @@ def create_server(manager: ProjectManager, access: AccessPolicy, static: Path = 
         ws="websockets-sansio",
         ws_max_size=MAX_TEXT_LENGTH,
         ws_per_message_deflate=False,
-        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+        timeout_graceful_shutdown=3,  # [s] for open sockets
     )
     return uvicorn.Server(config)
 
 
-def _print_address(address: str) -> None:
-    print(address, flush=True)
-
-
 def _announce_when_ready(server: Any, address: str, announce: Callable[[str], None], browser: bool) -> None:
-    """Tell the address once it is answered, and open it."""
-
+    """Announce the address as soon as the server answers, and open it in the browser."""
     while not server.started:
         if server.should_exit:
             return
@@ -130,18 +126,3 @@ def _announce_when_ready(server: Any, address: str, announce: Callable[[str], No
     announce(address)
     if browser and not webbrowser.open(address):
         print("open this address in a browser", file=sys.stderr)
-
-
-def _warn_if_public(host: str) -> None:
-    if not is_loopback(host):
-        print(
-            f"warning: at {host} other machines reach this studio as well, and what is sent is not encrypted; "
-            "only who has the address with its token gets in",
-            file=sys.stderr,
-        )
-
-
-def _format_host(host: str) -> str:
-    """A host as an address has it; where all are meant, this machine's own."""
-    name = "127.0.0.1" if host in WILDCARD_HOSTS else host
-    return f"[{name}]" if ":" in name else name

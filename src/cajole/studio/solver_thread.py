@@ -1,4 +1,4 @@
-"""The thread that one open project is solved on, and its mailbox."""
+"""The thread on which one open project is solved, and its command queue."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Any, Protocol
 from cajole.errors import InputError
 from cajole.studio.protocol import Answer, Command, ServerMessage
 
-# a hand moves as long as its last letter is this young [s]
+# [s] after its last command, a gesture counts as resting
 INPUT_TIMEOUT = 0.15
-# after so long without a frame [s] one is made, whether it fits or not
+# [s] without a frame after which one is computed even during a gesture
 MAX_FRAME_INTERVAL = 0.2
 # the share of a new measurement in a running mean
 SMOOTHING = 0.3
 
 
 class FrameScheduler:
-    """When a hand's next letter comes, and whether a frame can be made before."""
+    """Predicts the next command of a gesture, and tells if a frame can be computed before it."""
 
     def __init__(self) -> None:
         self._last_input = self._last_frame = float("-inf")
         self._input_period = self._frame_duration = 0.0
 
     def record_input(self, time: float) -> None:
-        """A letter of a hand came at a time [s]."""
+        """Record the time [s] of a command of a gesture."""
         since = time - self._last_input
         if since < INPUT_TIMEOUT:
             self._input_period += (SMOOTHING if self._input_period else 1.0) * (since - self._input_period)
         self._last_input = time
 
     def record_frame(self, begin: float, end: float) -> None:
-        """A frame was made from one time to the other [s]."""
+        """Record the begin and end [s] of the computation of a frame."""
         self._frame_duration += (SMOOTHING if self._frame_duration else 1.0) * (end - begin - self._frame_duration)
         self._last_frame = end
 
     def get_frame_delay(self, now: float) -> float:
-        """Seconds until a frame may be begun, 0 for at once."""
+        """Seconds until a frame may be computed, 0 for now."""
         if (
             now - self._last_input >= INPUT_TIMEOUT
             or now + self._frame_duration <= self._last_input + self._input_period
@@ -50,9 +50,9 @@ class FrameScheduler:
 
 
 LOG = logging.getLogger("cajole.studio")
-# messages that wait: a page never has so many under way
+# more than any page has in flight
 MAX_QUEUED_COMMANDS = 1000
-# what is changed is told at least this often [s] while messages keep coming
+# [s] between two states while commands keep coming
 FLUSH_INTERVAL = 0.1
 
 Reply = Callable[[ServerMessage], None]
@@ -67,8 +67,8 @@ class QueuedCommand:
 
 
 class CommandQueue:
-    """Letters in order. A streamed one gives way to a newer one of its key, unless something else came in between:
-    the last move before a commit is made before the commit."""
+    """Commands in order. A newer command of the same stream replaces one that waits, unless another came in between:
+    the last move before a commit is executed before the commit."""
 
     def __init__(self) -> None:
         self._commands: list[QueuedCommand] = []
@@ -80,7 +80,7 @@ class CommandQueue:
         return len(self._commands)
 
     def put(self, new: QueuedCommand) -> QueuedCommand | None:
-        """Add a letter; the one that it overtook, if any. Raises InputError when too many wait."""
+        """Add a command; return the one that it replaces, if any. Raises InputError if too many wait."""
         with self._changed:
             if len(self._commands) >= MAX_QUEUED_COMMANDS:
                 raise InputError("the studio is behind with its work; wait until it has caught up, or cancel the job")
@@ -97,7 +97,7 @@ class CommandQueue:
             return old
 
     def get(self, timeout: float | None) -> QueuedCommand | None:
-        """The next letter; None after `patience` seconds (None: as long as it takes), when rung or closed."""
+        """The next command; None after `timeout` seconds (None: no limit), and when woken or closed."""
         with self._changed:
             if not self._commands and not self._is_woken and not self._is_closed:
                 self._changed.wait(timeout)
@@ -111,13 +111,13 @@ class CommandQueue:
             return found
 
     def wake(self) -> None:
-        """Wake whoever waits, though there is no letter."""
+        """Wake the waiting thread without a command."""
         with self._changed:
             self._is_woken = True
             self._changed.notify()
 
     def close(self) -> None:
-        """No more letters will come; those here are still taken."""
+        """Accept no more commands; those in the queue are still executed."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -128,32 +128,32 @@ class CommandQueue:
 
 
 class SolverDelegate(Protocol):
-    """What the solver drives, all on its own thread; nothing of this may raise but by mistake."""
+    """Methods that the solver thread calls, all on that thread. An exception of one is logged as a bug."""
 
     def begin(self) -> None:
-        """First of all."""
+        """Start; called first."""
 
     def handle(self, command: QueuedCommand) -> None:
-        """Do what a message says, and answer it."""
+        """Execute a command and answer it."""
 
     def send_updates(self) -> None:
-        """Send what has changed."""
+        """Send changed state and frames."""
 
     def send_requested_frame(self) -> bool:
-        """Make one frame that someone waits for; whether there was one."""
+        """Compute one requested frame; False if there is none."""
 
     def get_tick_delay(self) -> float | None:
-        """Seconds until `tick` wants to be called, None when never."""
+        """Seconds until `tick` is due; None for never."""
 
     def tick(self) -> None:
-        """Go on by oneself."""
+        """Continue work that needs no command."""
 
     def end(self) -> None:
-        """Last of all."""
+        """Finish; called last."""
 
 
 class SolverThread:
-    """A thread that handles letters first, then frames that are waited for, and ticks whenever it is time."""
+    """A thread that executes commands first, then computes requested frames, and ticks when it is due."""
 
     def __init__(self, delegate: SolverDelegate, name: str):
         self._delegate, self._queue = delegate, CommandQueue()
@@ -172,18 +172,18 @@ class SolverThread:
             old.reply(Answer(id=old.command.id, overtaken=True))
 
     def wake(self) -> None:
-        """Someone waits for frames."""
+        """Check for requested frames."""
         self._queue.wake()
 
     def close(self, *, timeout: float | None = None) -> bool:
-        """Finish what is in the mailbox, then end; whether it ended within `patience` seconds."""
+        """Execute the queued commands, then end; False if that takes longer than `timeout` [s]."""
         self._queue.close()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
         self._call_safely(self._delegate.begin)
-        more = True  # what was begun is told before anything is waited for
+        more = True  # send the first state before waiting
         while len(self._queue) or not self._queue.is_closed:
             found = self._queue.get(self._get_wait_timeout(more))
             if found is not None:
@@ -191,11 +191,17 @@ class SolverThread:
             due = self._delegate.get_tick_delay()
             if due is not None and due <= 0.0:
                 self._call_safely(self._delegate.tick)
-            more = self._run_idle_work() if not len(self._queue) else self._flush_if_due()
+            if not len(self._queue):
+                more = self._run_idle_work()
+                continue
+            more = True
+            if time.monotonic() - self._last_flush >= FLUSH_INTERVAL:
+                self._call_safely(self._delegate.send_updates)
+                self._last_flush = time.monotonic()
         self._call_safely(self._delegate.end)
 
     def _get_wait_timeout(self, has_pending_frames: bool) -> float | None:
-        """Seconds to wait for a letter; None: as long as it takes."""
+        """Seconds to wait for a command; None: no limit."""
         if not has_pending_frames:
             return self._delegate.get_tick_delay()
         rest = self._frame_scheduler.get_frame_delay(time.monotonic())
@@ -203,7 +209,7 @@ class SolverThread:
         return rest if due is None else min(rest, max(0.0, due))
 
     def _run_idle_work(self) -> bool:
-        """No letter waits: tell what has changed, make a frame; whether there may be more to make."""
+        """Send updates and compute a frame while no command waits; True if there may be more frames."""
         self._call_safely(self._delegate.send_updates)
         self._last_flush = begin = time.monotonic()
         if self._frame_scheduler.get_frame_delay(begin):
@@ -213,17 +219,10 @@ class SolverThread:
             self._frame_scheduler.record_frame(begin, time.monotonic())
         return made
 
-    def _flush_if_due(self) -> bool:
-        """Letters wait, but nobody shall be left in the dark for long."""
-        if time.monotonic() - self._last_flush >= FLUSH_INTERVAL:
-            self._call_safely(self._delegate.send_updates)
-            self._last_flush = time.monotonic()
-        return True
-
     def _call_safely(self, action: Callable[[], Any]) -> Any:
-        """A mistake must not end the thread: the project would be dead, and its author not told why."""
+        """Log an exception instead of ending the thread, which would leave the project dead."""
         try:
             return action()
         except Exception:
-            LOG.exception("the studio made a mistake and goes on")
+            LOG.exception("unhandled exception in the solver thread (continuing)")
             return None

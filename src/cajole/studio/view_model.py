@@ -1,4 +1,4 @@
-"""What the page is told of a project: when it opens, its shape, colours, surroundings and chances; then its frames."""
+"""Messages about the content of a project: its description, meshes, colours and frames."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cajole.studio.mode_registry import find_available_modes
 from cajole.studio.modes.base import StudioMode
 from cajole.studio.protocol import STREAM_KINDS, BinaryKind, StreamName, Vec3, pack_binary, to_float32
 
-# newer than any revision
+# revision of frames that never become stale
 NEWEST_REVISION = 2**32 - 1
-# nodes that stand for a part of the body, spread over it
+# sample vertices of a part of the body
 MAX_PART_NODES = 12
-# what one moving thing around the body may weigh on its way to the page [bytes]; beyond it stands still
+# [bytes] of all frames of a moving prop; a larger one is sent at rest
 MAX_PROP_BYTES = 40_000_000
-# of a flow's fastest speed, given in one step: what the hand's pushes are measured by
+# share of the largest speed of a flow that a reference push adds in one step
 PUSH_SPEED_FRACTION = 0.1
-# frames that are looked at for where a first drag matters
+# frames that are searched for the largest motion
 SAMPLED_FRAMES = 40
 
 
@@ -63,7 +63,7 @@ def build_project_message(
 
 
 def encode_frame(mode: StudioMode, revision: int, stream: StreamName, frame: int) -> bytes | None:
-    """One frame of a stream; None where the mode has none."""
+    """A frame of a stream as a binary message; None if the mode has none."""
     positions = mode.compute_stream_vertices(stream, frame) if frame < mode.frames else None
     if positions is None:
         return None
@@ -74,13 +74,13 @@ def encode_frame(mode: StudioMode, revision: int, stream: StreamName, frame: int
 def collect_live_frame_arrays(
     positions: Array, ghost: Array | None, smoke: NDArray[np.uint8] | None
 ) -> tuple[list[NDArray[Any]], int]:
-    """What a NOW frame holds one after the other, and its `extra`: 1 with a ghost, and 2 more with smoke."""
+    """Arrays of a live frame in their order, and its `extra`: bit 0 for a ghost, bit 1 for smoke."""
     parts: list[NDArray[Any]] = [to_float32(part) for part in (positions, ghost) if part is not None]
     return (parts, len(parts) - 1) if smoke is None else ([*parts, smoke], len(parts) + 1)
 
 
 def encode_meshes(content: ProjectContent) -> Iterator[bytes]:
-    """FACE, TINT, NODE and PROP, as the page wants them before it can draw."""
+    """Binary messages with the triangles, colours, vertex nodes and props."""
     yield pack_binary(BinaryKind.TRIANGLES, content.surface.triangles.astype("<u4"))
     yield pack_binary(BinaryKind.VERTEX_COLORS, content.vertex_colors)
     yield pack_binary(BinaryKind.VERTEX_NODES, content.drawn_vertex_nodes.astype("<u4"))
@@ -91,7 +91,7 @@ def encode_meshes(content: ProjectContent) -> Iterator[bytes]:
 
 
 def encode_region_labels(mode: StudioMode) -> list[bytes]:
-    """ZONE, of what is drawn and of its guide; none of a mode without regions."""
+    """Binary messages with the region labels of the drawn mesh and of the guide; none without regions."""
     sides = mode.region_labels or ()
     return [
         pack_binary(BinaryKind.REGION_LABELS, side.astype("<i4"), extra=number) for number, side in enumerate(sides)
@@ -99,7 +99,7 @@ def encode_region_labels(mode: StudioMode) -> list[bytes]:
 
 
 def compute_bounds(content: ProjectContent) -> tuple[Array, Array]:
-    """Least and greatest coordinates (3,) [m] of what is drawn, over all frames."""
+    """Smallest and largest coordinates (3,) [m] of the drawn vertices over all frames."""
     if content.flow_setup is not None:
         width, height = content.flow_setup.shot.model.flow.size
         return np.zeros(3), np.array([width, 0.0, height])
@@ -114,7 +114,7 @@ def compute_bounds(content: ProjectContent) -> tuple[Array, Array]:
 
 
 def describe_flow_domain(content: ProjectContent) -> FieldInfo | None:
-    """The box of a flow, None where there is none."""
+    """The box of a flow; None without flow."""
     if content.flow_setup is None:
         return None
     flow = content.flow_setup.shot.model.flow
@@ -122,7 +122,7 @@ def describe_flow_domain(content: ProjectContent) -> FieldInfo | None:
 
 
 def compute_weight(content: ProjectContent) -> float:
-    """[N] of the body, 0 where there is none; of a flow the acceleration [m/s²] that pushes are measured by."""
+    """Weight of the body [N], 0 without body; of a flow the acceleration of a reference push [m/s²]."""
     if content.flow_setup is not None:
         return PUSH_SPEED_FRACTION * content.flow_setup.shot.max_speed / content.flow_setup.shot.dt
     body = content.body.body if isinstance(content.body, EmbeddedMesh) else content.body
@@ -130,7 +130,7 @@ def compute_weight(content: ProjectContent) -> float:
 
 
 def suggest_drag(content: ProjectContent) -> SuggestedDrag | None:
-    """Where a first drag matters: the scene's own first one, else what moves most, in the middle of the motion."""
+    """Vertex and frame for a first drag: of the scene's first one, else the vertex that moves most."""
     if content.edit_setup.suggested_drags:
         first = content.edit_setup.suggested_drags[0]
         return SuggestedDrag(int(first.vertices[0]), first.frame)

@@ -203,7 +203,7 @@ export interface FieldInfo {
   cells: [number, number]; // columns and rows
 }
 
-/** What stays while a project is open in one mode. Meshes follow as binary messages. */
+/** Description of the open project, valid until the next one. Meshes follow as binary messages. */
 export interface ProjectMessage {
   is: "project";
   id: string;
