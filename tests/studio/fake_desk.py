@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cajole.progress import ProgressCallback
-from cajole.studio.mode_registry import to_typed
 from cajole.studio.protocol import ServerMessage, encode_message
 
 
@@ -28,8 +26,8 @@ class FakeDesk:
         self.titles: list[str] = []
         self.redrawn = self.coloured = 0
 
-    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
-        self.said.append(json.loads(encode_message(to_typed(message))))
+    def broadcast(self, message: ServerMessage) -> None:
+        self.said.append(json.loads(encode_message(message)))
 
     def show_live_frame(
         self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None, reply_seq: int = 0

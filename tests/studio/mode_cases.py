@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from cajole.studio.dispatcher import run_handler
-from cajole.studio.mode_registry import get_command_decoder, to_typed
+from cajole.studio.mode_registry import get_command_decoder
 from cajole.studio.modes.base import StudioMode
 from cajole.studio.protocol import Command, ServerMessage, encode_message
 
@@ -22,7 +21,8 @@ def command(name: str, /, **values: object) -> Command:
 
 def do(mode: StudioMode, name: str, /, **values: object) -> dict[str, Any]:
     """The answer to a message from the page."""
-    answer = run_handler(mode.commands, command(name, **values))
+    wanted = command(name, **values)
+    answer = mode.commands[type(wanted)](wanted)
     told = {} if answer is None else msgspec.json.decode(msgspec.json.encode(answer))
     return {key: value for key, value in told.items() if key not in ("is", "id")}
 
@@ -35,4 +35,4 @@ def plain_message(message: ServerMessage) -> dict[str, Any]:
 
 def plain(mode: StudioMode) -> dict[str, Any]:
     """The state, as it would go over the wire."""
-    return plain_message(to_typed(mode.build_state(), mode.state_type))
+    return plain_message(mode.build_state())

@@ -100,7 +100,6 @@ class Told(StudioMode):
     """Counts, works, fails and hands over as asked."""
 
     name = "edit"
-    state_type = CountState
 
     def __init__(self, desk, content, saved=None):
         self.desk, self.content = desk, content

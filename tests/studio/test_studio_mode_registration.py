@@ -15,7 +15,7 @@ from cajole.studio.mode_registry import ENTRY_POINT_GROUP, get_modes
 
 
 def clear_caches() -> None:
-    for cached in (mode_registry.get_modes, mode_registry.get_command_decoder, mode_registry._get_event_types):
+    for cached in (mode_registry.get_modes, mode_registry.get_command_decoder):
         cached.cache_clear()
 
 

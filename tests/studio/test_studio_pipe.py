@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from msgspec import convert
 from msgspec.structs import replace
 
 from cajole.studio.clients import (
@@ -16,7 +15,7 @@ from cajole.studio.clients import (
     ClientGroup,
     Outbox,
 )
-from cajole.studio.messages import ForceMeter, NoticeMessage, SeatMessage, StateMessage, ViewLabels
+from cajole.studio.messages import NoticeMessage, SeatMessage, StateMessage, ViewLabels
 from cajole.studio.modes.payloads import build_force_meter
 from cajole.studio.protocol import Answer
 
@@ -131,7 +130,7 @@ def test_one_tab_may_change_things_identity():
 def test_a_tab_that_comes_late_is_told_everything_identity():
     tabs = ClientGroup()
     tabs.broadcast_project(['{"is": "project"}', b"mesh"])
-    state = StateMessage(rev=1, meter=convert(build_force_meter(None), ForceMeter), labels=ViewLabels("", ""))
+    state = StateMessage(rev=1, meter=build_force_meter(None), labels=ViewLabels("", ""))
     tabs.broadcast(state)
     tabs.broadcast(replace(state, rev=2))
     tabs.broadcast(NoticeMessage(tone="ok", title="", text=""))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 from msgspec import UNSET
@@ -82,17 +81,3 @@ class CommandDispatcher:
             self._pending_cancel = command.cancel_command(v=PROTOCOL_VERSION, gesture=command.gesture)  # type: ignore
         elif command.ends_gesture:
             self._pending_cancel = None
-
-
-def run_handler(handlers: Mapping[Any, Any], command: Command) -> Answer | None:
-    """Call the handler of a command, by its class or, with the message as a mapping, by its name."""
-    if type(command) in handlers:
-        answer = handlers[type(command)](command)
-    else:
-        plain = msgspec.json.decode(msgspec.json.encode(command))
-        defaults = {field.encode_name: field.default for field in msgspec.structs.fields(command)}
-        message = {name: value for name, value in plain.items() if value is not None or defaults.get(name) is not None}
-        answer = handlers[command.name](message)
-    if answer is None or isinstance(answer, Answer):
-        return answer
-    return msgspec.convert(dict(answer), command.answer)

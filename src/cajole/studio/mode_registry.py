@@ -7,9 +7,6 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any
-
-import msgspec
 
 from cajole.checks import require_choice
 from cajole.errors import InputError
@@ -20,7 +17,7 @@ from cajole.studio.messages import ModeAvailability
 from cajole.studio.modes import edit, enrich, keyframe, reroute, steer
 from cajole.studio.modes.base import ModeHost, ModeSnapshot, StudioMode
 from cajole.studio.modes.definition import ModeDefinition, SceneCard
-from cajole.studio.protocol import Answer, AnyStruct, Command, CommandDecoder, ErrorMessage, ServerMessage, get_tag
+from cajole.studio.protocol import AnyStruct, Command, CommandDecoder
 
 BUILT_IN_MODES = (
     edit.MODE,
@@ -68,23 +65,6 @@ def list_classes(module: ModuleType, kind: type[AnyStruct]) -> list[type[AnyStru
 def get_command_decoder() -> CommandDecoder:
     """The decoder of the commands of all modes."""
     return CommandDecoder(each for module in list_message_modules() for each in list_classes(module, Command))
-
-
-@cache
-def _get_event_types() -> dict[str, type[ServerMessage]]:
-    found = [each for module in list_message_modules() for each in list_classes(module, ServerMessage)]
-    events: list[type[ServerMessage]] = [ErrorMessage]
-    events += [each for each in found if not issubclass(each, Answer | messages.StateMessage)]
-    return {get_tag(each): each for each in events}
-
-
-def to_typed(message: ServerMessage | Mapping[str, Any], kind: type[Any] | None = None) -> Any:
-    """A message as an instance of its class, where it is still a mapping."""
-    if isinstance(message, ServerMessage):
-        return message
-    if kind is None:
-        return msgspec.convert(dict(message), _get_event_types()[message["is"]])
-    return msgspec.convert({"is": "state", **message}, kind)
 
 
 # --- contents and scenes

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +17,7 @@ from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import ProgressCallback
 from cajole.studio.clients import ClientGroup, Outbox
 from cajole.studio.content import ProjectContent
-from cajole.studio.dispatcher import CommandDispatcher, run_handler
+from cajole.studio.dispatcher import CommandDispatcher
 from cajole.studio.export import get_export_formats, write_export
 from cajole.studio.jobs import JobTracker
 from cajole.studio.messages import Export, NoticeMessage, RenameProject, SetFrame, StateMessage, SwitchMode
@@ -29,7 +27,6 @@ from cajole.studio.mode_registry import (
     get_modes,
     require_available,
     require_mode_name,
-    to_typed,
 )
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup, summarise_state
@@ -116,9 +113,9 @@ class Project:
 
     # --- for the mode
 
-    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
+    def broadcast(self, message: ServerMessage) -> None:
         """Send a message to every page; from any thread."""
-        self.clients.broadcast(to_typed(message))
+        self.clients.broadcast(message)
 
     def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
         """Send a live frame, with the ghost and the smoke where there are some."""
@@ -260,7 +257,7 @@ class Project:
             case Export():
                 self._export(command, mode)
             case _ if type(command) in mode.commands:
-                return run_handler(mode.commands, command)
+                return mode.commands[type(command)](command)
             case _:
                 title = mode.name.capitalize()
                 raise InputError(f"{command.name} does nothing in {title}; switch to the mode that it belongs to")
@@ -329,7 +326,7 @@ class Project:
 
     def _build_state(self, mode: StudioMode) -> StateMessage:
         if self._cached_mode_state is None:
-            self._cached_mode_state = to_typed(mode.build_state(), mode.state_type)
+            self._cached_mode_state = mode.build_state()
         return replace(
             self._cached_mode_state,
             rev=self._revision,

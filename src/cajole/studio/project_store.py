@@ -38,8 +38,8 @@ from cajole.studio.locks import (
     require_no_owner,
 )
 from cajole.studio.mode_registry import get_modes
-from cajole.studio.modes.base import JsonObject, ModeSnapshot
-from cajole.studio.protocol import Real, Whole, convert_checked, reject_constant
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.protocol import JsonObject, Real, Whole, convert_checked, reject_constant
 
 DOCUMENT_NAME = "project.json"
 # settings and drags are small; motions are in files beside the document

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, get_args
@@ -50,6 +50,8 @@ Nodes = Annotated[tuple[Whole, ...], Meta(max_length=100_000)]
 SomeNodes = Annotated[tuple[Whole, ...], Meta(min_length=1, max_length=100_000)]
 # coordinates [m] and colours (red, green, blue) that the server sends
 Vec3 = tuple[float, float, float]
+# an object as json reads and writes it: messages before they are validated, and snapshots of modes
+JsonObject = dict[str, Any]
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
@@ -106,7 +108,7 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
         """Messages of one key replace one another while they wait; None for commands that are all executed."""
         return None
 
-    def get_changes(self) -> Mapping[str, Any]:
+    def get_changes(self) -> JsonObject:
         """The fields that were sent, by attribute name, without `v` and `id`."""
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("v", "id")}
         return {name: value for name, value in given.items() if value is not UNSET}
@@ -254,7 +256,7 @@ def _describe_range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" between {low:.10g} and {high:.10g}"
 
 
-def _parse_object(text: str | bytes) -> Mapping[str, Any]:
+def _parse_object(text: str | bytes) -> JsonObject:
     """The JSON object of finite numbers in a text, of any fields."""
     try:
         message = json.loads(text, parse_constant=reject_constant, parse_float=_parse_finite)

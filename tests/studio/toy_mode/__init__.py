@@ -20,7 +20,6 @@ class StretchMode(StudioMode):
     """Multiplies all positions by a factor."""
 
     name = "stretch"
-    state_type = StretchStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         assert content.animation is not None

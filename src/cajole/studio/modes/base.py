@@ -20,12 +20,10 @@ from cajole.errors import InputError
 from cajole.progress import ProgressCallback
 from cajole.studio.content import ProjectContent, get_motion
 from cajole.studio.messages import StateMessage
-from cajole.studio.protocol import Answer, Command, ServerMessage
+from cajole.studio.protocol import Answer, Command, JsonObject, ServerMessage
 
 # handlers by class of command
 Handlers = Mapping[type[Command], Callable[[Any], Answer | None]]
-# what json reads and writes: snapshots of modes, which each mode validates when it is restored
-JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -90,9 +88,7 @@ class StudioMode(ABC):
     """
 
     name: str
-    # class of the state message
-    state_type: type[StateMessage] = StateMessage
-    # streams whose frames never change in the mode, so that tabs keep them
+    # streams whose frames never change in the mode, so that pages keep them
     immutable_streams: tuple[str, ...] = ()
 
     @property

@@ -88,7 +88,6 @@ class EditMode(UndoableMode[EditUndoState]):
     """
 
     name = "edit"
-    state_type = EditStateMessage
     immutable_streams = ("given",)
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):

@@ -90,7 +90,6 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     """
 
     name = "enrich"
-    state_type = EnrichStateMessage
     immutable_streams = ("given",)
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):

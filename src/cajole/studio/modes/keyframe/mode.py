@@ -123,7 +123,6 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
     """
 
     name, lane, noun = "keyframe", "keys", "key"
-    state_type = KeyframeStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         super().__init__(host, content)

@@ -113,7 +113,6 @@ class RerouteMode(MarkerMode[RerouteUndoState, GoalMarker]):
     """
 
     name, lane, noun = "reroute", "goals", "goal"
-    state_type = RerouteStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         super().__init__(host, content)

@@ -86,7 +86,6 @@ class SteerMode(UndoableMode[AnySettings], Generic[AnySettings, AnyController, A
     """
 
     name = "steer"
-    state_type = SteerStateMessage
     location_key: ClassVar[str] = "node"
     effort_unit: ClassVar[str | None] = None
     target_name: ClassVar[str] = "the body"
