@@ -14,7 +14,6 @@ from steer_mode_cases import run
 
 from cajole.animation import read_animation
 from cajole.errors import InputError
-from cajole.studio.export import export_content
 from cajole.studio.mode_registry import find_available_modes
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.steer.flow_mode import FlowSteerMode
@@ -163,7 +162,7 @@ def test_balls_of_the_last_lap_are_written_identity(tmp_path: Path) -> None:
         again = read_animation(tmp_path / f"lap{suffix}")
         assert (again.frames, again.n) == (201, motion.n)
     with pytest.raises(InputError, match="nothing to hand over"):
-        export_content(mode)
+        mode.export_content()
 
 
 def test_wind_of_a_seed_identity() -> None:

@@ -24,7 +24,7 @@ from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent, build_shell_content
 from cajole.studio.messages import Compare, NoticeMessage, Select, ViewLabels
-from cajole.studio.modes.base import Handlers, JsonObject, ModeHost, ModeSnapshot
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
 from cajole.studio.modes.enrich import view_model
 from cajole.studio.modes.enrich.messages import (
     CrossedTriangles,
@@ -70,6 +70,7 @@ from cajole.studio.modes.enrich.settings import (
 from cajole.studio.modes.payloads import build_force_lanes, build_force_meter
 from cajole.studio.modes.settings import change_settings, require_index, require_member, require_vertices
 from cajole.studio.modes.undo import UndoableMode
+from cajole.studio.protocol import JsonObject
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.body import Body
 from cajole.direct.keyframing.pose_session import Load, PoseSnapshot
-from cajole.studio.modes.base import JsonObject
 from cajole.studio.modes.keyframe.messages import KeyframeModeSettings
 from cajole.studio.modes.keyframe.solution import (
     KeyframeSolution,
@@ -22,6 +21,7 @@ from cajole.studio.modes.keyframe.solution import (
     build_solution_key,
 )
 from cajole.studio.modes.payloads import to_vec3
+from cajole.studio.protocol import JsonObject
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -38,7 +38,7 @@ from cajole.studio.messages import (
     UnpinVertices,
     ViewLabels,
 )
-from cajole.studio.modes.base import Handlers, JsonObject, ModeHost, ModeSnapshot
+from cajole.studio.modes.base import Handlers, ModeHost, ModeSnapshot
 from cajole.studio.modes.payloads import build_force_lanes, build_force_meter, build_selected_vertex, to_vec3
 from cajole.studio.modes.reroute import view_model
 from cajole.studio.modes.reroute.messages import (
@@ -80,6 +80,7 @@ from cajole.studio.modes.settings import (
     require_vertices,
 )
 from cajole.studio.modes.timeline_markers import MarkerMode, find_marker, replace_marker, sort_markers
+from cajole.studio.protocol import JsonObject
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from cajole import checks
-from cajole.studio.modes.base import JsonObject
+from cajole.studio.protocol import JsonObject
 
 Force = tuple[float, float, float]
 # a vertex of a body, or a point (2,) [m] of a flow

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -20,7 +21,7 @@ class SteerModeSettings(Struct, frozen=True, kw_only=True):
     pace: Annotated[float, Meta(ge=0.0, le=100.0)] = 1.0
 
     @property
-    def controller_options(self) -> dict[str, float]:
+    def controller_options(self) -> Mapping[str, Any]:
         """Options of `steer`."""
         return {name: getattr(self, name) for name in CONTROLLER_OPTIONS}
 
