@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -21,7 +20,7 @@ class SteerModeSettings(Struct, frozen=True, kw_only=True):
     pace: Annotated[float, Meta(ge=0.0, le=100.0)] = 1.0
 
     @property
-    def controller_options(self) -> Mapping[str, Any]:
+    def controller_options(self) -> dict[str, Any]:
         """Options of `steer`."""
         return {name: getattr(self, name) for name in CONTROLLER_OPTIONS}
 
