@@ -18,7 +18,7 @@ def tip_push(body):
     """The same push as an array over frames of 1/60 s: from 0.05 to 0.15 s, both ends included."""
     tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
     share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
-    force = np.zeros((body.count, 3))
+    force = np.zeros((body.vertex_count, 3))
     force[tip, 2] = 60 * share
     return lambda t: force * (0.049 < t < 0.151)
 
