@@ -78,7 +78,7 @@ def test_body_around_carries_its_triangles_agreement() -> None:
 
 @pytest.mark.parametrize("verb", [cj.pose, cj.modes])
 def test_body_around_bad_input(verb: object) -> None:
-    with pytest.raises(cj.InputError, match=r"pass embedded\.body.*embedded\.skin\.follow"):
+    with pytest.raises(cj.InputError, match=r"pass embedded\.body.*embedded\.skin\.deform"):
         verb(around())  # type: ignore[operator]
 
 

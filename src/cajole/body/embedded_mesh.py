@@ -48,7 +48,7 @@ def require_body(value: object) -> None:
         raise InputError(
             "this works on one body, and an EmbeddedMesh is a surface in a solid: pass embedded.body, whose vertices "
             "are those of the cells, and move the surface by "
-            "embedded.skin.follow(embedded.body.vertices + displacement)"
+            "embedded.skin.deform(embedded.body.vertices + displacement)"
         )
     checks.require_instance(value, Body, "body")
 

@@ -1,12 +1,11 @@
 """The angle of a hinge and its first three derivatives, for compiled loops.
 
-A hinge is an edge ab with a wing on either side: e = b - a, p = c - a, q = d - a. With n = e × x and N = n/|n|² of a
-wing x, t = x·e/|e| and w = +1 for x = p, -1 for x = q,
+A hinge is an edge ab with a wing (triangle) on either side: e = b - a, p = c - a, q = d - a. With n = e × x and
+N = n/|n|² of a wing x, t = x·e/|e| and w = +1 for x = p, -1 for x = q,
     θ = atan2(ê·(n_q × n_p), n_p·n_q) with n_p = e × p, n_q = q × e: positive when the wings rise along the normals,
-    ∂θ/∂x = w |e| N,   ∂θ/∂e = -Σ w t N,   ∂θ/∂a by the zero sum.
-Each wing adds its own term, a function of e and x alone, so that second and third derivatives are those of
-(-t N, |e| N). Vectors are tuples.
-Triangles without area give infinities and NaN, as arrays would, which the callers of the loops notice.
+    ∂θ/∂x = w |e| N,   ∂θ/∂e = -Σ w t N,   ∂θ/∂a such that the sum is zero.
+Each wing adds a term that depends on e and x only, so second and third derivatives are those of (-t N, |e| N).
+Vectors are tuples. Triangles without area give infinities and NaN, which the callers detect.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ def _compute_wing_frame(e, x):
 
 @njit(cache=True, error_model="numpy")
 def compute_wing_gradient(e, x):
-    """(-t N, |e| N): what a wing adds to ∂θ/∂e, and ∂θ/∂x."""
+    """(-t N, |e| N): contributions of a wing to ∂θ/∂e and ∂θ/∂x."""
     l, _, N, t = _compute_wing_frame(e, x)
     return combine_linearly(-t, N, 0.0, N), combine_linearly(l, N, 0.0, N)
 
 
 @njit(cache=True, error_model="numpy")
 def _differentiate_wing_frame(e, x, de, dx, l, u, N):
-    """The derivatives of |e|, ê, N and t along (de, dx): dN = |N|² dn - 2 (N·dn) N, as |N|² = 1/|n|²."""
+    """Derivatives of |e|, ê, N and t along (de, dx): dN = |N|² dn - 2 (N·dn) N, as |N|² = 1/|n|²."""
     dn = combine_linearly(1.0, cross(de, x), 1.0, cross(e, dx))
     dl = dot(u, de)
     du = combine_linearly(1.0 / l, de, -dl / l, u)
@@ -53,7 +52,7 @@ def _differentiate_wing_frame(e, x, de, dx, l, u, N):
 
 @njit(cache=True, error_model="numpy")
 def differentiate_wing_gradient(e, x, de, dx):
-    """The derivative of `wing` along (de, dx)."""
+    """Derivative of `compute_wing_gradient` along (de, dx)."""
     l, u, N, t = _compute_wing_frame(e, x)
     dl, _, dN, dt = _differentiate_wing_frame(e, x, de, dx, l, u, N)
     return combine_linearly(-dt, N, -t, dN), combine_linearly(dl, N, l, dN)
@@ -77,11 +76,11 @@ def _add_symmetric_outer(H, row, column, scale, a, b):
 
 @njit(cache=True, error_model="numpy")
 def compute_wing_hessian(e, x, H):
-    """H (9, 9): second derivatives of a wing's part of θ by the vertices a, b, c, where e = b - a and x = c - a.
+    """Fill H (9, 9): second derivatives of the part of a wing of θ by the vertices a, b, c, e = b - a and x = c - a.
 
     With k = N × x, m = N × e, w = (x - t ê)/|e| and {a, b} = a bᵀ + b aᵀ:
         ee: -{N, w/2 + t k},   xx: -|e| {N, m},   xe: N êᵀ + |e| {N, k}.
-    Of N wᵀ only the symmetric half counts: the rest is the same for both wings, which have opposite signs.
+    Only the symmetric half of N wᵀ counts: the other half is equal for both wings, which have opposite signs.
     """
     l, u, N, t = _compute_wing_frame(e, x)
     k, w = cross(N, x), combine_linearly(1.0 / l, x, -t / l, u)
@@ -95,7 +94,7 @@ def compute_wing_hessian(e, x, H):
 
 @njit(cache=True, error_model="numpy")
 def differentiate_wing_hessian(e, x, de, dx, H):
-    """The derivative of `wing_curvature` along (de, dx), term by term."""
+    """Fill H with the derivative of `compute_wing_hessian` along (de, dx), term by term."""
     l, u, N, t = _compute_wing_frame(e, x)
     dl, du, dN, dt = _differentiate_wing_frame(e, x, de, dx, l, u, N)
     k, dk = cross(N, x), combine_linearly(1.0, cross(dN, x), 1.0, cross(N, dx))
@@ -116,7 +115,7 @@ def differentiate_wing_hessian(e, x, de, dx, H):
 
 @njit(cache=True, error_model="numpy")
 def _complete_by_symmetry(H):
-    """H from its blocks of b and c at and below the diagonal: symmetric, and with a so that every row adds up to 0."""
+    """Complete H from its blocks of b and c at and below the diagonal: symmetric, with rows that sum to zero."""
     for r in range(3):
         for c in range(3):
             H[3 + c, 6 + r] = H[6 + r, 3 + c]
@@ -133,7 +132,7 @@ ALL_LOCAL_VERTICES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 @njit(cache=True)
 def wrap_angle(phi):
-    """An angle within a turn of (-π, π], there."""
+    """Reduce an angle in (-3π, 3π] to (-π, π]."""
     if phi > math.pi:
         return phi - 2.0 * math.pi
     return phi + 2.0 * math.pi if phi <= -math.pi else phi
@@ -141,7 +140,7 @@ def wrap_angle(phi):
 
 @njit(cache=True)
 def compute_elastic_angles(x, hinges, rest_angles, out):
-    """φ = θ - θ̄ of every hinge at positions x, turned into (-π, π]: no jump where a rest angle is near π."""
+    """Fill out with φ = θ - θ̄ in (-π, π] of every hinge at positions x, without jumps for rest angles near π."""
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
         out[h] = wrap_angle(
@@ -172,7 +171,7 @@ def compute_moments(groups, B, phi, out):
 
 @njit(cache=True)
 def compute_angles_and_gradients(x, hinges, rest_angles, phi, grads):
-    """φ of every hinge as `angles` gives it, and ∇θ (hinges, 4, 3) by the vertices a, b, c, d."""
+    """Fill phi with the elastic angle of every hinge, and grads with ∇θ (hinges, 4, 3) by the vertices a, b, c, d."""
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
         e, p, q = compute_edge_vector(x, a, b), compute_edge_vector(x, a, c), compute_edge_vector(x, a, d)
@@ -182,7 +181,7 @@ def compute_angles_and_gradients(x, hinges, rest_angles, phi, grads):
 
 @njit(cache=True)
 def _combine_wings(one, two, out):
-    """(4, 3) by the vertices of a hinge from what each wing adds by e and by its own vertex; all four add up to 0."""
+    """Fill out (4, 3), derivatives by the vertices of a hinge, from both wings; they sum to zero."""
     for r in range(3):
         out[1, r] = one[0][r] - two[0][r]
         out[2, r] = one[1][r]
@@ -226,7 +225,7 @@ def compute_gradient_derivatives(x, v, hinges, out):
 def add_gram_blocks(
     groups, B, vertex_counts, local_vertices, vectors, elements, block_offsets, row_strides, scale, data
 ):
-    """data += scale Σ (B vectors)ᵀ(B vectors), as `products` of the same on either side does, at half the work."""
+    """data += scale Σ (B vectors)ᵀ(B vectors): `add_product_blocks` with equal sides, at half the cost."""
     P = np.empty((3 * elements.shape[1], 3))
     for g in range(len(groups)):
         _gather_weighted_vectors(P, groups, B, local_vertices, g, vectors, 3 * vertex_counts[g])
@@ -249,8 +248,8 @@ def add_product_blocks(
 ):
     """data += scale/2 Σ (B left)ᵀ(B right) + its transpose, vectors (hinges, 4, 3) on the hinges' vertices.
 
-    sizes (groups,): how many vertices of its element a group has; places (groups, k, 4): where in its element each
-    vertex of a hinge stands.
+    vertex_counts (groups,): number of vertices of each group; local_vertices (groups, k, 4): index of each vertex of a
+    hinge in the element of the group.
     """
     width = 3 * elements.shape[1]
     L, R, block = np.empty((width, 3)), np.empty((width, 3)), np.empty((width, width))
@@ -270,7 +269,7 @@ def add_product_blocks(
 
 @njit(cache=True)
 def _gather_weighted_vectors(out, groups, B, local_vertices, g, vectors, size):
-    """B times the vectors of a group's hinges, (size, 3) by the coordinates of its vertices."""
+    """Fill out (size, 3) with B times the vectors of the hinges of a group, by the coordinates of its vertices."""
     out[:size] = 0.0
     for i in range(groups.shape[1]):
         h = groups[g, i]
@@ -288,14 +287,14 @@ def _gather_weighted_vectors(out, groups, B, local_vertices, g, vectors, size):
 
 @njit(cache=True)
 def _add_wing_block(block, side, local_vertices, g, elements, block_offsets, row_strides, scale, data):
-    """Add scale times a wing's block (9, 9) where its vertices stand in group g; the second wing counts negative."""
+    """Add scale times the block (9, 9) of a wing to the matrix; the second wing has a negative sign."""
     spots = local_vertices[0], local_vertices[1], local_vertices[2 + side]
     add_block(data, block, 3, spots, g, elements, block_offsets, row_strides, scale if side == 0 else -scale)
 
 
 @njit(cache=True)
 def add_angle_hessians(x, hinges, group_of_hinge, m, local_vertices, elements, block_offsets, row_strides, scale, data):
-    """data += scale Σ m ∇²θ; homes (hinges, 2): a group that holds each hinge, and its number there."""
+    """data += scale Σ m ∇²θ; group_of_hinge (hinges, 2): a group of each hinge, and its index there."""
     block = np.empty((9, 9))
     for h in range(len(hinges)):
         if m[h] == 0.0:

@@ -1,11 +1,11 @@
 """Compiled loops over the membrane of a shell: constant-strain St. Venant-Kirchhoff triangles in plane stress.
 
-With D (3, 2) the undeformed triangle mapped to where it stands at u = 0, E̅ the strain there, gradients g_a (2,) of the
+With D (3, 2) the map from the undeformed triangle to u = 0, E̅ the strain at u = 0, gradients g_a (2,) of the
 hat functions, H = Σ u_a g_aᵀ (3, 2), F = D + H, E = E̅ + (DᵀH + HᵀD + HᵀH)/2, S = λ tr(E) I + 2μE, a_a = F g_a; λ and μ
 of plane stress times thickness and undeformed area [N m]:
     W = λ/2 tr(E)² + μ E:E,   f_a = F S g_a,
     K_ab = (g_a·S g_b) I + λ a_a a_bᵀ + μ a_b a_aᵀ + μ (g_a·g_b) F Fᵀ.
-Matrices go to the first three places of the shell's elements.
+Matrices are added at the first three vertices of the elements of the shell.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def compute_strain_increment(D, H):
 
 @njit(cache=True)
 def _compute_total_strain(D, H, initial_strains, e):
-    """E, with the strain that the shape of u = 0 has."""
+    """E, including the strain at u = 0."""
     return add((initial_strains[e, 0], initial_strains[e, 1], initial_strains[e, 2]), compute_strain_increment(D, H))
 
 
@@ -65,7 +65,7 @@ def _compute_stress(E, lam, mu):
 
 @njit(cache=True)
 def _clamp_to_tension(S):
-    """The nearest positive semidefinite stress: pressure, which makes stiffnesses indefinite, is left out."""
+    """Nearest positive semidefinite stress: without compression, which makes the stiffness indefinite."""
     middle, half = 0.5 * (S[0] + S[2]), 0.5 * (S[0] - S[2])
     radius = math.sqrt(half * half + S[1] * S[1])
     if middle >= radius:
@@ -139,7 +139,7 @@ def add_force_differential(u, v, triangles, g, frames, initial_strains, lam, mu,
 def add_stiffness(
     u, triangles, g, frames, initial_strains, lam, mu, elements, block_offsets, row_strides, scale, clamped, data
 ):
-    """data += scale K; clamped: with tensions only in the geometric part, which makes K positive semidefinite."""
+    """data += scale K; clamped: without compression in the geometric part, which is positive semidefinite."""
     block = np.empty((9, 9))
     for e in range(len(triangles)):
         D, H = _load_frame(frames, e), compute_displacement_gradient(u, triangles, g, e)
@@ -159,7 +159,7 @@ def _apply_to_shape_gradient(F, g, e, a):
 
 @njit(cache=True)
 def _compute_stiffness_block(block, e, g, x, y, S, lam, mu):
-    """K (9, 9) of one triangle: the blocks of the last two corners, the rest by zero sums."""
+    """Fill K (9, 9) of one triangle: the blocks of the last two corners, and the rest by zero sums."""
     for a in range(1, 3):
         p, q, fa = g[e, a, 0], g[e, a, 1], _apply_to_shape_gradient((x, y), g, e, a)
         for b in range(a, 3):
@@ -194,7 +194,7 @@ def _add_outer_pair(H, a, b, l, m, p, q):
 def add_stiffness_derivative(
     u, v, triangles, g, frames, initial_strains, lam, mu, elements, block_offsets, row_strides, scale, data
 ):
-    """data += scale dK along v; `rest` strains do not enter it, and are taken so that all loops take the same."""
+    """data += scale dK along v; initial_strains has no effect, but all loops take the same arguments."""
     block = np.empty((9, 9))
     for e in range(len(triangles)):
         D = _load_frame(frames, e)
@@ -209,7 +209,7 @@ def add_stiffness_derivative(
 
 @njit(cache=True)
 def _compute_derivative_block(block, e, g, F, G, S, lam, mu):
-    """dK (9, 9) of one triangle for dF = G and dS = S: K is quadratic in F, so both orders of F and G add up."""
+    """Fill dK (9, 9) of one triangle for dF = G and dS = S: K is quadratic in F, so both orders of F and G add."""
     block[:] = 0.0
     for a in range(3):
         p = g[e, a, 0]
@@ -245,10 +245,10 @@ def compute_rest_frames(
     strains: Array,
     areas: Array,
 ) -> int:
-    """Fill g (m, 3, 2), D (m, 2, 3), strains (m, 3) and areas (m,) of triangles that `moved` (n, 3) takes to u = 0.
+    """Fill g (m, 3, 2), D (m, 2, 3), strains (m, 3) and areas (m,) of undeformed triangles at distance `displacement`.
 
-    D and strains are exact zeros and unit vectors where nothing moved. Returns the first triangle whose area is not
-    above `flattest` times its longest edge squared, -1 when none is.
+    displacement (n, 3) leads from the undeformed shape to u = 0; where it is zero, strains are exactly zero. Returns
+    the first triangle with an area of at most min_quality times its longest edge squared, or -1.
     """
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
@@ -257,7 +257,7 @@ def compute_rest_frames(
         three = compute_edge_vector(undeformed, j, k)
         n = cross(one, two)
         double, l = math.sqrt(dot(n, n)), math.sqrt(dot(one, one))
-        # so that a NaN is flat, too
+        # true for NaN, too
         if not 0.5 * double > min_quality * max(dot(one, one), dot(two, two), dot(three, three)):
             return e
         along = combine_linearly(1.0 / l, one, 0.0, one)
@@ -276,7 +276,7 @@ def compute_rest_frames(
 
 @njit(cache=True, error_model="numpy")
 def compute_hinge_widths(x: Array, hinges: IndexArray, out: Array) -> None:
-    """out = 2A/l [m] of every hinge: l the length of its edge, A the area of both triangles."""
+    """Fill out with 2A/l [m] of every hinge, l the length of its edge, A the area of both triangles."""
     for h in range(len(hinges)):
         a = hinges[h, 0]
         e = compute_edge_vector(x, a, hinges[h, 1])
@@ -295,11 +295,11 @@ def compute_plastic_slip(
     group_strains: Array,
     slip: Array,
 ) -> None:
-    """Fill slip (hinges,) [rad]: by how far every hinge with |φ| above its limit and `slack` flows.
+    """Fill slip (hinges,) [rad], the plastic flow of every hinge with |φ| above its limit and `tolerance`.
 
-    strained (groups, 3): B φ of every group, changed with the slip. A hinge flows until its elastic angle is at its
-    limit, or until its moment is gone where neighbours hold it bent: one after the other, so that none of them
-    increases the energy. owners (k, 2): the groups that hold a hinge and its number there, from starts[h] on.
+    group_strains (groups, 3): B φ of every group, updated with the slip. A hinge flows until its elastic angle is at
+    its limit, or until its moment vanishes if neighbours keep it bent: one after the other, so that the energy never
+    increases. groups_by_hinge (k, 2): groups of a hinge and its index there, from starts[h] on.
     """
     for h in range(len(phi)):
         excess = abs(phi[h]) - limit[h]
@@ -313,7 +313,7 @@ def compute_plastic_slip(
                 moment += B[g, k, i] * group_strains[g, k]
                 stiffness += B[g, k, i] * B[g, k, i]
         side = 1.0 if phi[h] > 0.0 else -1.0
-        # without stiffness nothing holds it back, and nothing is stored
+        # without stiffness there is no resistance and no energy
         far = excess if stiffness == 0.0 else min(excess, max(0.0, side * moment / stiffness))
         slip[h] = side * far
         for o in range(starts[h], starts[h + 1]):

@@ -1,7 +1,7 @@
 """Compiled loops over springs.
 
 Per spring x = q_i - q_j, l = |x|, n = x/l, g = 1 - r/l, P = I - nnᵀ:
-    W = k/2 (l - r)²,  f_i = k (l - r) n = k g x,  K = k (g P + nnᵀ),  drag d_i = c (n·w) n with w = v_i - v_j.
+    W = k/2 (l - r)²,  f_i = k (l - r) n = k g x,  K = k (g P + nnᵀ),  damping d_i = c (n·w) n with w = v_i - v_j.
 Blocks are assembled like a graph Laplacian: + on (i,i) and (j,j), - on (i,j) and (j,i).
 """
 
@@ -29,7 +29,7 @@ def _compute_spring_direction(q, edges, s, n):
 
 @njit(cache=True)
 def find_shortest_spring(q, edges):
-    """The spring of least length, and that length."""
+    """Index and length of the shortest spring."""
     n = np.empty(3)
     where, least = 0, np.inf
     for s in range(len(edges)):
@@ -52,7 +52,7 @@ def compute_energy(q, edges, k, rest):
 
 @njit(cache=True)
 def add_force(q, v, edges, k, rest, c, elastic_factor, damping_factor, out):
-    """out += elastic Σ k (l - r) n + drag Σ c (n·w) n."""
+    """out += elastic_factor Σ k (l - r) n + damping_factor Σ c (n·w) n."""
     n = np.empty(3)
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
@@ -68,13 +68,13 @@ def add_force(q, v, edges, k, rest, c, elastic_factor, damping_factor, out):
 
 @njit(cache=True)
 def smooth_clamp(g, clamp):
-    """g̃, a smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression."""
+    """g̃, a smooth approximation of max(g, 0): no negative stiffness in compression."""
     return 0.5 * (g + np.sqrt(g * g + clamp * clamp))
 
 
 @njit(cache=True)
 def add_matrix(kind, q, v, edges, k, rest, c, clamp, block_offsets, row_strides, scale, data):
-    """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
+    """data += scale times the matrix of `kind`; v: direction (STIFFNESS_DERIVATIVE) or velocity (DAMPING_JACOBIAN)."""
     n = np.empty(3)
     block = np.empty((3, 3))
     for s in range(len(edges)):
@@ -119,9 +119,9 @@ def add_matrix(kind, q, v, edges, k, rest, c, clamp, block_offsets, row_strides,
 def assemble_linear_step(
     q, predicted, v, edges, k, rest, c, clamp, block_offsets, row_strides, damping_factor, forces, data
 ):
-    """data += K̃(q) + drag D(ahead) and forces += f(q) + d(ahead, v): all that a step needs, in one pass over springs.
+    """data += K̃(q) + damping_factor D(predicted) and forces += f(q) + d(predicted, v), in one pass over the springs.
 
-    Returns the spring that has no direction at q or `ahead`, -1 where all have one.
+    Returns a spring of length zero at q or `predicted`, or -1.
     """
     n, m = np.empty(3), np.empty(3)
     block = np.empty((3, 3))
@@ -154,9 +154,9 @@ def assemble_linear_step(
 
 @njit(cache=True)
 def add_linear_step_force(q, predicted, v, step, edges, k, rest, c, clamp, out):
-    """out += f(q) + K̃(q) step + d(ahead, v), without the matrix.
+    """out += f(q) + K̃(q) step + d(predicted, v), without the matrix.
 
-    Returns the spring that has no direction at q or `ahead`, -1 where all have one.
+    Returns a spring of length zero at q or `predicted`, or -1.
     """
     n, m = np.empty(3), np.empty(3)
     for s in range(len(edges)):
@@ -181,8 +181,10 @@ def add_linear_step_force(q, predicted, v, step, edges, k, rest, c, clamp, out):
 def add_linear_step_vjp(
     q, predicted, step, v, edges, k, rest, c, clamp, adjoints, by_displacement, by_predicted, damped_adjoints
 ):
-    """slopes += Tᵀ rows, turns += Sᵀ rows, drags += D rows (m, n, 3), T the slope of k (l - r) n + k (g̃ P + nnᵀ) z by
-    x at q, S that of c (n·w) n at `ahead`, D the drag there; z and w are the spring's step and velocity.
+    """Add Tᵀ λ, Sᵀ λ and D λ for adjoints λ (m, n, 3) to by_displacement, by_predicted and damped_adjoints.
+
+    T is the derivative of k (l - r) n + k (g̃ P + nnᵀ) z by x at q, S that of c (n·w) n at `predicted`, D the damping
+    matrix there; z and w are the step and the velocity of a spring.
 
     With s = n·λ: Tᵀλ = a (λ - s n) + n (k s + along·λ) + s across, along = k g̃' r/l² Pz, across = k (1 - g̃)/l Pz and
     a = k g + k (1 - g̃)/l (n·z); Sᵀλ = b (λ - s n) + s aside, b = c/l (n·w) and aside = c/l Pw.

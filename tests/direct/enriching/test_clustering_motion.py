@@ -92,7 +92,7 @@ def test_kernel_distance_agreement(random: np.random.Generator) -> None:
         place = ((motion.centres[j] - px[0]) ** 2).sum(axis=1)
         tilt = ((motion.normals[j] - pn[0]) ** 2).sum(axis=1)
         want = (motion.areas[j] * (0.3 / total * place + 0.7 * tilt)).max()
-        assert kernels.compute_proxy_distance(j, 0, *motion.kernel_arrays, px, pn) == pytest.approx(want, rel=1e-12)
+        assert kernels.compute_proxy_distance(j, 0, motion.kernel_arrays, (px, pn)) == pytest.approx(want, rel=1e-12)
 
 
 def grown_slowly(seeds: np.ndarray, graph: sp.csr_array, motion, px: np.ndarray, pn: np.ndarray) -> np.ndarray:
@@ -108,7 +108,7 @@ def grown_slowly(seeds: np.ndarray, graph: sp.csr_array, motion, px: np.ndarray,
             if label[other] < 0:
                 heapq.heappush(
                     queue,
-                    (kernels.compute_proxy_distance(other, region, *motion.kernel_arrays, px, pn), int(other), region),
+                    (kernels.compute_proxy_distance(other, region, motion.kernel_arrays, (px, pn)), int(other), region),
                 )
 
     for region, seed in enumerate(seeds):
@@ -130,7 +130,7 @@ def test_kernel_growth_agreement(random: np.random.Generator) -> None:
     px, pn = motion.centres[seeds], motion.normals[seeds]
     label, error = np.empty(192, dtype=np.int64), np.empty(192)
     starts, others = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    kernels.grow_regions(seeds, starts, others, *motion.kernel_arrays, px, pn, np.ones(10), label, error)
+    kernels.grow_regions(seeds, starts, others, motion.kernel_arrays, (px, pn), np.ones(10), label, error)
     np.testing.assert_array_equal(label, grown_slowly(seeds, graph, motion, px, pn))
 
 

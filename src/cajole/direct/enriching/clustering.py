@@ -1,4 +1,4 @@
-"""Regions of a guide found from its motion: variational clustering with a supremum over time, §4.1 of Bergou 2007."""
+"""Regions of a guide by variational clustering of its motion, with a supremum over time, §4.1 of Bergou 2007."""
 
 from __future__ import annotations
 
@@ -17,15 +17,10 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.progress import ProgressCallback, report_progress
 
-MAX_ITERATIONS = 200
-# Rounds without an improvement of the whole error by this share, after which the best clustering is taken: with a
-# supremum over time Lloyd's rounds need not go downhill
-MAX_STALLED_ITERATIONS, MIN_IMPROVEMENT = 6, 1e-3
-
 
 @dataclass(frozen=True)
 class TriangleMotion:
-    """Triangles over the chosen frames: centres, normals (triangles, frames, 3), areas and μ/A, as the kernels ask."""
+    """Centres, normals (triangles, frames, 3) and areas of triangles over the chosen frames; μ/A and 1 - μ."""
 
     centres: Array
     normals: Array
@@ -35,7 +30,7 @@ class TriangleMotion:
 
     @property
     def kernel_arrays(self) -> tuple[Array, Array, Array, Array, float]:
-        """In the kernels' order."""
+        """Argument of the kernels."""
         return self.centres, self.normals, self.areas, self.distance_weights, self.normal_weight
 
 
@@ -49,25 +44,30 @@ def regions_clustered(
     relative_density: ArrayLike | None = None,
     progress: ProgressCallback | None = None,
 ) -> Regions:
-    """`count` connected patches of a guide that the shell shares its mesh with, their seams where the motion bends.
+    """Divide a guide that shares its mesh with the shell into `count` connected patches, with seams where it bends.
 
-    A patch is a region with an even weight. mu: 1 for round patches, 0 for flat ones. frames: of the guide, chosen at
-    random, at which the patches must be good; seed: of this choice and of where the patches begin. finer (triangles,):
-    how many times as many patches there shall be on the area around a triangle, 1 where left out.
+    A patch is a region with uniform weight. mu: 1 for round patches, 0 for flat ones. frames: number of frames of the
+    guide, chosen at random, at which the patches must be good; seed: of this choice and of the initial patches.
+    relative_density (triangles,): relative number of patches per area around each triangle, default 1.
     """
     motion = require_animation(guide, "guide")
     mesh = motion.mesh
     if not isinstance(mesh, MeshTri):
         raise InputError(f"regions are clustered on a MeshTri, not on a {type(mesh).__name__}; animate its .surface")
     wanted = checks.require_integer(count, "count", maximum=len(mesh.triangles))
-    density = (
-        np.ones(len(mesh.triangles))
-        if relative_density is None
-        else _check_relative_density(relative_density, len(mesh.triangles))
-    )
+    density = np.ones(len(mesh.triangles))
+    if relative_density is not None:
+        density = checks.require_real_array(relative_density, "relative_density", (len(mesh.triangles),))
+    if (density <= 0).any():
+        where = int(np.argmax(density <= 0))
+        raise InputError(
+            f"relative_density[{where}] is {density[where]}, but must be positive: 1 is as elsewhere, 4 four times"
+        )
+    if not 0 <= checks.require_real_number(mu, "mu") <= 1:
+        raise InputError(f"mu is {mu}, but must be between 0 (flat patches) and 1 (round ones)")
     random = np.random.default_rng(checks.require_integer(seed, "seed", minimum=0))
     chosen = random.permutation(motion.frames)[: checks.require_integer(frames, "frames")]
-    moving = _compute_triangle_motion(motion, np.sort(chosen), _check_mu(mu))
+    moving = _compute_triangle_motion(motion, np.sort(chosen), mu)
     labels = _cluster_triangles(moving, _build_triangle_adjacency(mesh), wanted, density, random, progress)
     rows = sp.csr_array(build_membership_matrix(labels, wanted) @ build_triangle_weights(mesh))
     lift = sp.csr_array(sp.eye_array(len(mesh.vertices)))
@@ -86,31 +86,34 @@ def _cluster_triangles(
 
     faces = len(motion.areas)
     seeds = _draw_seed_triangles(neighbours, motion.areas.max(axis=1) * density, count, generator)
-    px, pn = motion.centres[seeds].copy(), motion.normals[seeds].copy()
-    weights = density[seeds]
+    proxies = motion.centres[seeds].copy(), motion.normals[seeds].copy()
+    weights, arrays = density[seeds], motion.kernel_arrays
     label, error = np.empty(faces, dtype=np.int64), np.empty(faces)
-    best, best_error, rest = label, np.inf, MAX_STALLED_ITERATIONS
+    # With a supremum over time the error of Lloyd's iterations can rise: they stop after so many in a row that do not
+    # reduce it by a thousandth, and the best clustering is used.
+    patience, max_iterations = 6, 200
+    best, best_error, rest = label, np.inf, patience
     starts, others = neighbours.indptr.astype(np.int64), neighbours.indices.astype(np.int64)
-    for round_ in range(MAX_ITERATIONS):
+    for round_ in range(max_iterations):
         before = label.copy()
-        kernels.grow_regions(seeds, starts, others, *motion.kernel_arrays, px, pn, weights, label, error)
+        kernels.grow_regions(seeds, starts, others, arrays, proxies, weights, label, error)
         total = float(error.sum())
-        rest = MAX_STALLED_ITERATIONS if total < (1 - MIN_IMPROVEMENT) * best_error else rest - 1
+        rest = patience if total < (1 - 1e-3) * best_error else rest - 1
         if total < best_error:
             best, best_error = label.copy(), total
         if rest == 0 or (round_ > 0 and np.array_equal(before, label)):
             break
-        kernels.update_proxies(label, *motion.kernel_arrays[:3], px, pn)
-        kernels.update_seeds(label, *motion.kernel_arrays, px, pn, seeds)
+        kernels.update_proxies(label, arrays, proxies)
+        kernels.update_seeds(label, arrays, proxies, seeds)
         weights = np.bincount(label, density, count) / np.bincount(label, minlength=count)
-        report_progress(progress, (round_ + 1) / MAX_ITERATIONS, f"clustering, round {round_ + 1}")
+        report_progress(progress, (round_ + 1) / max_iterations, f"clustering, round {round_ + 1}")
     return best
 
 
 def _draw_seed_triangles(
     neighbours: sp.csr_array, weights: Array, count: int, generator: np.random.Generator
 ) -> IndexArray:
-    """A first triangle (count,) of each region, at random by weight, at least one on each separate piece."""
+    """Draw the first triangle (count,) of each region at random by weight, at least one on each component."""
     pieces, piece = sp.csgraph.connected_components(neighbours, directed=False)
     if count < pieces:
         raise InputError(
@@ -137,7 +140,7 @@ def _compute_triangle_motion(guide: Animation, frames: IndexArray, mu: float) ->
 
 
 def _build_triangle_adjacency(mesh: MeshTri) -> sp.csr_array:
-    """(triangles, triangles) a one wherever two share an edge; around an edge of many, each and the next."""
+    """Adjacency (triangles, triangles) of triangles that share an edge; in sequence around nonmanifold edges."""
     half = mesh.half_edges
     face = half.sort_order // 3
     edge = np.repeat(np.arange(len(half.edge_starts)), half.edge_valences)
@@ -146,20 +149,3 @@ def _build_triangle_adjacency(mesh: MeshTri) -> sp.csr_array:
     rows, columns = np.concatenate([one, two]), np.concatenate([two, one])
     count = len(mesh.triangles)
     return sp.csr_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)))
-
-
-def _check_relative_density(relative_density: ArrayLike, count: int) -> Array:
-    density = checks.require_real_array(relative_density, "relative_density", (count,))
-    if (density <= 0).any():
-        where = int(np.argmax(density <= 0))
-        raise InputError(
-            f"relative_density[{where}] is {density[where]}, but must be positive: 1 is as elsewhere, 4 four times"
-        )
-    return density
-
-
-def _check_mu(mu: float) -> float:
-    value = checks.require_real_number(mu, "mu")
-    if not 0 <= value <= 1:
-        raise InputError(f"mu is {value}, but must be between 0 (flat patches) and 1 (round ones)")
-    return value

@@ -1,10 +1,10 @@
-"""`enrich`: a coarse animation becomes a thin shell that follows it on average, and folds as its material does."""
+"""`enrich`: simulate a thin shell that follows a coarse animation on average, with folds of its own."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,14 +31,8 @@ from cajole.progress import ProgressCallback, report_progress
 # f(t [s], positions (n, 3) [m], velocities (n, 3) [m/s]) -> (n, 3) [N]
 StateForce = Callable[[float, Array, Array], ArrayLike]
 
-# the shape free of stress: (n, 3) [m], or a mesh of the shell's triangles
+# stress-free shape: (n, 3) [m], or a mesh with the triangles of the shell
 RestShape = ArrayLike | MeshTri
-
-# a frame of the guide that dt divides but for rounding gets no extra step
-SUBSTEP_ROUNDING = 1e-9
-# of a frame; more would go on for days, and are a dt in other units
-MAX_SUBSTEPS = 10_000
-FAILURE_REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
 
 
 def enrich(
@@ -60,62 +54,68 @@ def enrich(
     tracked: bool = True,
     progress: ProgressCallback | None = None,
 ) -> EnrichResult:
-    """Simulate `cloth` so that the means of its regions are those of `guide` at every step, and nothing else is forced.
+    """Simulate `cloth` with the means of its regions equal to those of `guide` at every step, and no other constraints.
 
-    guide: an animation of regions.guide_mesh. cloth: a shell of regions.fine_mesh; its fixed vertices stay.
+    guide: an animation of regions.guide_mesh. cloth: a shell of regions.fine_mesh; its fixed vertices do not move.
     dt [s]: the longest step; each frame of the guide is divided evenly. Between frames the guide moves along cubics.
-    collisions: "fast" corrects each step by impulses, and averages are met as far as contacts let them; "exact" solves
-    for contacts and averages together, to rounding, and takes some ten times as long. With either nothing passes
-    through anything at any step. Or a `Response` of your own; the residual is measured after it.
-    colliders: meshes, `Ground`, or animations, whose first frame goes with the guide's; friction: Coulomb's
-    coefficient, also between folds, 0.3 when left out. distance [m]: how near surfaces come before they push; by
-    default a tenth of the mean edge, or the thickness where that is more, and at most half of what lies apart at rest.
-    All three are refused without collisions.
+    collisions: "fast" corrects each step by impulses, and averages are met as far as contacts allow; "exact" solves
+    for contacts and averages together, to rounding, and takes about ten times as long. With either nothing intersects
+    at any step. Or a `CollisionResponse` of your own; the residual is measured after it.
+    colliders: meshes, `Ground`, or animations that start with the first frame of the guide; friction: Coulomb
+    coefficient, also between folds, default 0.3. distance [m]: contact distance; by default a tenth of the mean edge,
+    or the thickness if larger, and at most half of the gaps at rest. All three require collisions.
     newton: linear solves a step: 1, as in Bergou 2007; with more a step is solved until it converges.
-    gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], at the time at which a step
-    ends, on the shell as it begins.
-    undeformed: the shape free of stress, a function of time [s] or one for all; the cloth's own when left out. Folds of
-    a cloth with plasticity yield at the beginning of every step.
-    start: a State, or the displacement (n, 3); what is left out is taken from the guide. It is moved as needed to meet
-    the guide's first frame. frames: how many; beyond the guide's last frame it stands, and the shell swings on.
-    tracked: False lets the shell go where it will from the same start, to compare with; `residual` tells how far off.
-    Raises InputError where the parts do not fit, SolveError, with the frame and what to relax, where a step fails.
+    gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], at the time of the end of the step and
+    the state of its start.
+    undeformed: the stress-free shape, constant or a function of time [s]; default: that of the cloth. A cloth with
+    plasticity yields at the start of every step.
+    start: an InitialState, or the displacement (n, 3); missing parts come from the guide. The start is moved to the
+    first frame of the guide. frames: number of frames; after its last frame the guide rests, and the shell swings on.
+    tracked: False simulates the shell freely from the same start, for comparison; `residual` is its distance.
+    Raises InputError if the parts do not match, SolveError, with the frame and a remedy, if a step fails.
     """
     if collisions is not None:
         IPCTK.require()
     began = time.perf_counter()
     motion = require_animation(guide, "guide")
-    _check_inputs(motion, cloth, regions)
+    checks.require_instance(cloth, BodyShell, "cloth")
+    checks.require_instance(regions, Regions, "regions")
+    regions.require_matching_meshes(motion.mesh, cloth.mesh)
     count = motion.frames if frames is None else checks.require_integer(frames, "frames")
     require_memory(
         48 * count * cloth.vertex_count, f"a motion of {count} frames", "use fewer frames, or fewer triangles"
     )
-    substeps = _count_substeps(motion, dt)
+    # a frame that dt divides except for rounding needs no additional step
+    steps = motion.dt / checks.require_positive(dt, "dt (s)") - 1e-9
+    if steps > 10_000:
+        raise InputError(
+            f"dt is {dt:.4g} s, {steps:.3g} steps for each frame of {motion.dt:.4g} s; at most 10000 make sense"
+        )
+    substeps = max(1, int(np.ceil(steps)))
     h, newton = motion.dt / substeps, checks.repetitions(newton, "newton")
-    leader = TrackingIntegrator(cloth, regions.fine_weights, h, names=regions.names, max_newton_iterations=newton)
-    tracker = (
-        leader
-        if checks.require_bool(tracked, "tracked")
-        else TrackingIntegrator(cloth, None, h, max_newton_iterations=newton)
-    )
-    course = CatmullRomTrajectory(motion, regions.guide_weights, count)
+    reference = TrackingIntegrator(cloth, regions.fine_weights, h, names=regions.names, max_newton_iterations=newton)
+    integrator = reference
+    if not checks.require_bool(tracked, "tracked"):
+        integrator = TrackingIntegrator(cloth, None, h, max_newton_iterations=newton)
+    trajectory = CatmullRomTrajectory(motion, regions.guide_weights, count)
     load = _build_external_force(cloth, gravity, forces)
-    clock = _StepProgress(progress, count, substeps)
-    mover = build_collision_handler(
-        collisions,
-        tracker,
-        motion.bounds,
-        colliders=colliders,
-        friction=friction,
-        distance=distance,
-        on_progress=clock.report,
-    )
-    shape = undeformed if callable(undeformed) or undeformed is None else _make_constant_function(undeformed)
+    steps_done = _StepProgress(progress, count, substeps)
+    handler = build_collision_handler(
+        collisions, integrator, motion.bounds, colliders=colliders, friction=friction, distance=distance,
+        on_progress=steps_done.report,
+    )  # fmt: skip
+    shape: Callable[[float], RestShape] | None = undeformed if callable(undeformed) else None
+    if undeformed is not None and not callable(undeformed):
+        constant = undeformed
+        shape = lambda at: constant  # noqa: E731
     with limit_blas_threads():
-        tracker.body = leader.body = cloth if shape is None else cloth.with_undeformed_shape(shape(0.0))
-        moment, notes = compute_initial_state(leader, motion, regions, course, start)
-        run = _EnrichRun(leader, tracker, course, load, mover, shape, clock, _FrameRecorder(cloth, count))
-        notes += run.start(moment)
+        integrator.body = reference.body = cloth if shape is None else cloth.with_undeformed_shape(shape(0.0))
+        state, notes = compute_initial_state(reference, motion, regions, trajectory, start)
+        run = _EnrichRun(reference, integrator, trajectory, load, handler, shape, steps_done, state)
+        if count == 1:
+            notes += ("there is one frame only, so that nothing moves; frames= asks for more",)
+        if isinstance(handler, CollisionStepper):
+            notes += handler.check_start(state.positions)
         for frame in range(1, count):
             run.advance_to_frame(frame)
     return run.build_result(motion, notes, time.perf_counter() - began)
@@ -123,7 +123,7 @@ def enrich(
 
 @dataclass
 class _StepProgress:
-    """Tells a listener, who may cancel, how far a run is: at every step, and within steps that take long."""
+    """Report the progress of a run, at every step and within long steps; the listener may cancel."""
 
     progress: ProgressCallback | None
     frames: int
@@ -131,193 +131,116 @@ class _StepProgress:
     steps: int = 0
 
     def report(self) -> None:
-        """Say again where the run is."""
         last = self.frames - 1
         frame = -(-self.steps // self.substeps)
         report_progress(self.progress, self.steps / (last * self.substeps), f"frame {frame} of {last}")
 
-    def advance(self) -> None:
-        """A step is done."""
-        self.steps += 1
-        self.report()
 
-
-def _count_substeps(motion: Animation, dt: float) -> int:
-    """Into how many steps each frame of the guide is divided."""
-    steps = motion.dt / checks.require_positive(dt, "dt (s)") - SUBSTEP_ROUNDING
-    if steps > MAX_SUBSTEPS:
-        raise InputError(
-            f"dt is {dt:.4g} s, {steps:.3g} steps for each frame of {motion.dt:.4g} s; at most {MAX_SUBSTEPS} "
-            f"make sense"
-        )
-    return max(1, int(np.ceil(steps)))
-
-
-def _check_inputs(motion: Animation, cloth: BodyShell, regions: Regions) -> None:
-    checks.require_instance(cloth, BodyShell, "cloth")
-    checks.require_instance(regions, Regions, "regions")
-    regions.require_matching_meshes(motion.mesh, cloth.mesh)
-
-
-@dataclass(eq=False)
 class _EnrichRun:
-    """A shell on its way. leader: measures the averages; tracker: moves the shell, the same one where it is led."""
+    """A simulation of the shell, and its records per frame.
 
-    reference_integrator: TrackingIntegrator
-    integrator: TrackingIntegrator
-    guide_trajectory: CatmullRomTrajectory
-    external_force: Callable[[float, ShellState], Array]
-    collision_handler: CollisionStepper | CollisionResponse | None
-    rest_shape: Callable[[float], RestShape] | None
-    step_progress: _StepProgress
-    records: _FrameRecorder
-    state: ShellState = field(init=False)
+    The reference integrator measures the averages; the integrator moves the shell. They are one object if the shell is
+    tracked.
+    """
 
-    def start(self, initial_state: ShellState) -> tuple[str, ...]:
-        """Be at the first frame, and what to tell. Raises InputError where surfaces pass through each other in it."""
-        self.state = initial_state
-        self.records.record_step(
-            0,
-            initial_state,
-            self.reference_integrator.compute_residual(initial_state.positions, self.guide_trajectory.values[0]),
-        )
-        alone = (
-            ()
-            if self.step_progress.frames > 1
-            else ("there is one frame only, so that nothing moves; frames= asks for more",)
-        )
-        return alone + (
-            self.collision_handler.check_start(initial_state.positions)
-            if isinstance(self.collision_handler, CollisionStepper)
-            else ()
-        )
+    def __init__(
+        self,
+        reference_integrator: TrackingIntegrator,
+        integrator: TrackingIntegrator,
+        trajectory: CatmullRomTrajectory,
+        external_force: Callable[[float, ShellState], Array],
+        collision_handler: CollisionStepper | CollisionResponse | None,
+        rest_shape: Callable[[float], RestShape] | None,
+        progress: _StepProgress,
+        state: ShellState,
+    ):
+        self.reference_integrator, self.integrator, self.trajectory = reference_integrator, integrator, trajectory
+        self.external_force, self.collision_handler = external_force, collision_handler
+        self.rest_shape, self.progress, self.state = rest_shape, progress, state
+        self.is_tracked = integrator is reference_integrator
+        self.positions, self.velocities = np.empty((2, progress.frames, len(state.positions), 3))
+        self.residual, self.gentleness = np.zeros((2, progress.frames))
+        self.newton_iterations = 0
+        self._record_step(0, trajectory.values[0])
 
     def advance_to_frame(self, frame: int) -> None:
-        """Be at a frame, from the one before it. Raises SolveError, with the frame and what to relax."""
-        substeps = self.step_progress.substeps
+        """Advance from the previous frame. Raises SolveError, with the frame and a remedy."""
+        substeps = self.progress.substeps
         for sub in range(1, substeps + 1):
             at = ((frame - 1) * substeps + sub) * self.integrator.h
-            target = self.guide_trajectory.evaluate(at)
+            target = self.trajectory.evaluate(at)
             try:
                 self._step(target, at)
             except SolveError as reason:
-                raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {FAILURE_REMEDY}") from None
-            self.records.record_step(
-                frame, self.state, self.reference_integrator.compute_residual(self.state.positions, target)
-            )
-            self.step_progress.advance()
-        self.records.finish_frame(frame, substeps)
+                remedy = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
+                raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {remedy}") from None
+            self._record_step(frame, target)
+            self.progress.steps += 1
+            self.progress.report()
+        self.gentleness[frame] = np.sqrt(self.gentleness[frame] / substeps)
         if isinstance(self.collision_handler, CollisionStepper):
             self.collision_handler.record_intersections(self.state.positions, at)
 
     def _step(self, target: Array, time: float) -> None:
-        tracker, is_led = self.integrator, self.integrator is self.reference_integrator
-        tracker.body = _update_rest_state(tracker.body, self.state, self.rest_shape, time)
-        self.state = _step_with_collisions(
-            tracker, self.state, target if is_led else target[:0], self.external_force, time, self.collision_handler
-        )
+        integrator, state, handler = self.integrator, self.state, self.collision_handler
+        # folds yield at the start of the step; the rest shape is that of its end
+        body = integrator.body.yielded(state.positions - integrator.body.vertices)
+        integrator.body = body if self.rest_shape is None else body.with_undeformed_shape(self.rest_shape(time))
+        held, force = target if self.is_tracked else target[:0], self.external_force(time, state)
+        if isinstance(handler, CollisionStepper):
+            self.state = handler.step(state, held, force, time)
+            return
+        self.state = after = integrator.step(state, held, force)
+        if handler is not None:
+            corrected = handler(state.positions, after.positions, integrator.h)
+            x = checks.require_real_array(corrected, "collisions", state.positions.shape)
+            velocities = (x - state.positions) / integrator.h
+            self.state = ShellState(x, velocities, after.constraint_force, after.iterations)
 
-    def build_result(self, motion: Animation, notes: tuple[str, ...], seconds: float) -> EnrichResult:
-        """What came of it; motion: the guide."""
-        records, body = self.records, self.integrator.body
-        animation = Animation(
-            body.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
-            start_frame=motion.start_frame,
-        )  # fmt: skip
-        is_led = self.integrator is self.reference_integrator
-        off = describe_large_residual(records.residual) if is_led else ()
-        told = EnrichReport(
-            len(self.integrator.constraint_sums),
-            body.vertex_count,
-            self.step_progress.steps,
-            records.newton_iterations,
-            float(records.residual.max()),
-            records.gentleness,
-            seconds,
-            (*notes, *off, *describe_large_force(records.gentleness)),
-            collisions=self.collision_handler.build_report()
-            if isinstance(self.collision_handler, CollisionStepper)
-            else None,
-        )
-        return EnrichResult(animation, records.residual, told, body)
-
-
-def _update_rest_state(
-    body: BodyShell, state: ShellState, rest_shape: Callable[[float], RestShape] | None, time: float
-) -> BodyShell:
-    """The shell of the step that ends at a time: bent where it has yielded, in the shape of that time."""
-    after = body.yielded(state.positions - body.vertices)
-    return after if rest_shape is None else after.with_undeformed_shape(rest_shape(time))
-
-
-def _make_constant_function(shape: RestShape) -> Callable[[float], RestShape]:
-    return lambda at: shape
-
-
-def _step_with_collisions(
-    integrator: TrackingIntegrator,
-    state: ShellState,
-    target: Array,
-    external_force: Callable[[float, ShellState], Array],
-    time: float,
-    collision_handler: CollisionStepper | CollisionResponse | None,
-) -> ShellState:
-    if isinstance(collision_handler, CollisionStepper):
-        return collision_handler.step(state, target, external_force(time, state), time)
-    after = integrator.step(state, target, external_force(time, state))
-    if collision_handler is None:
-        return after
-    x = checks.require_real_array(
-        collision_handler(state.positions, after.positions, integrator.h), "collisions", state.positions.shape
-    )
-    return ShellState(x, (x - state.positions) / integrator.h, after.constraint_force, after.iterations)
-
-
-class _FrameRecorder:
-    """What is kept of the steps, frame by frame."""
-
-    def __init__(self, body: Body, frames: int):
-        self._body = body
-        self.positions, self.velocities = np.empty((2, frames, body.vertex_count, 3))
-        self.residual, self.gentleness = np.zeros(frames), np.zeros(frames)
-        self.newton_iterations = 0
-
-    def record_step(self, frame: int, state: ShellState, residual: float) -> None:
+    def _record_step(self, frame: int, target: Array) -> None:
+        state, body = self.state, self.integrator.body
         self.positions[frame], self.velocities[frame] = state.positions, state.velocities
+        residual = self.reference_integrator.compute_residual(state.positions, target)
         self.residual[frame] = max(self.residual[frame], residual)
-        self.gentleness[frame] += float(compute_body_weights(state.constraint_force, self._body.vertex_masses)) ** 2
+        self.gentleness[frame] += float(compute_body_weights(state.constraint_force, body.vertex_masses)) ** 2
         self.newton_iterations += state.iterations
 
-    def finish_frame(self, frame: int, substeps: int) -> None:
-        """Sums of squares become root mean squares."""
-        self.gentleness[frame] = np.sqrt(self.gentleness[frame] / substeps)
+    def build_result(self, guide: Animation, notes: tuple[str, ...], seconds: float) -> EnrichResult:
+        body, handler = self.integrator.body, self.collision_handler
+        animation = Animation(
+            body.mesh, self.positions, guide.fps, velocities=self.velocities, name=guide.name,
+            start_frame=guide.start_frame,
+        )  # fmt: skip
+        off = describe_large_residual(self.residual) if self.is_tracked else ()
+        report = EnrichReport(
+            regions=len(self.integrator.constraint_sums), vertices=body.vertex_count, steps=self.progress.steps,
+            newton_iterations=self.newton_iterations, residual=float(self.residual.max()), gentleness=self.gentleness,
+            seconds=seconds, notes=(*notes, *off, *describe_large_force(self.gentleness)),
+            collisions=handler.build_report() if isinstance(handler, CollisionStepper) else None,
+        )  # fmt: skip
+        return EnrichResult(animation, self.residual, report, body)
 
 
 def _build_external_force(
     body: Body, gravity: ArrayLike | None, forces: StateForce | Sequence[StateForce]
 ) -> Callable[[float, ShellState], Array]:
-    """External force (n, 3) [N] at a time, on a moment."""
+    """Build the function of the external force (n, 3) [N] at a time and a state."""
     weight = np.zeros((body.vertex_count, 3)) if gravity is None else body.gravity(gravity)
-    acting = (
-        (forces,) if callable(forces) else checks.require_sequence(forces, "forces", "a function, or a list of them")
-    )
-    for place, force in enumerate(acting):
+    listed = (forces,) if callable(forces) else forces
+    loads = checks.require_sequence(listed, "forces", "a function, or a list of them")
+    for place, force in enumerate(loads):
         if not callable(force):
             found = checks.format_value(force)
             raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {found}")
 
     def compute_external_force(time: float, state: ShellState) -> Array:
         total = weight.copy()
-        seen = _make_read_only_view(state.positions), _make_read_only_view(state.velocities)
-        for place, force in enumerate(acting):
-            total += body.check_vertex_vectors(force(time, *seen), f"forces[{place}] at {time:.6g} s")
+        # user functions must not write to the state of the shell
+        views = state.positions.view(), state.velocities.view()
+        for view in views:
+            view.flags.writeable = False
+        for place, force in enumerate(loads):
+            total += body.check_vertex_vectors(force(time, *views), f"forces[{place}] at {time:.6g} s")
         return total
 
     return compute_external_force
-
-
-def _make_read_only_view(array: Array) -> Array:
-    """A view that a function of the user's cannot write into: it is the shell itself."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -1,4 +1,4 @@
-"""Compiled clustering of moving triangles: regions grown around proxies, as in variational shape approximation."""
+"""Compiled clustering of moving triangles: regions grow around proxies, as in variational shape approximation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 
 from cajole.jit import njit
 
-# arrays of all kernels: centres x and normals n (triangles, frames, 3), areas over time a (triangles, frames),
-# spread (frames,) = μ / A(t), turn = 1 - μ
+# motion: centres x and normals n (triangles, frames, 3), areas over time a (triangles, frames), distance weights
+# (frames,) μ / A(t), normal weight 1 - μ; proxies: centres and normals (regions, frames, 3)
 
 
 @njit(cache=True)
-def compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn):
+def compute_proxy_distance(j, k, motion, proxies):
     """E(T_j, P_k), §4.1 of Bergou 2007: the largest over time of the area-weighted distance to a proxy."""
+    (x, n, a, distance_weights, normal_weight), (px, pn) = motion, proxies
     worst = 0.0
     for t in range(x.shape[1]):
         place = 0.0
@@ -29,95 +30,38 @@ def compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, p
 
 
 @njit(cache=True)
-def grow_regions(seeds, starts, neighbours, x, n, a, distance_weights, normal_weight, px, pn, density, labels, errors):
-    """Give every triangle the region of the proxy that reaches it first in order of distance; fill label and error.
+def grow_regions(seeds, starts, neighbours, motion, proxies, density, labels, errors):
+    """Assign every triangle to the region whose proxy reaches it first in order of distance; fill labels and errors.
 
-    seeds (k,): a triangle of each region; starts, neighbours: triangles beside each triangle, as in CSR; finer (k,):
-    factors on the distances to each proxy. Regions are connected, as each triangle is reached from one of its own.
+    seeds (k,): a triangle of each region; starts, neighbours: adjacent triangles, as in CSR; density (k,): factors of
+    the distances to each proxy. Regions are connected, since each triangle is reached from one of its own region.
     """
     room = len(seeds) + len(neighbours)
-    keys = np.empty(room)
-    items = np.empty(room, np.int64)
-    owners = np.empty(room, np.int64)
+    keys, items, owners = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     size = 0
     labels[:] = -1
     for k in range(len(seeds)):
         j = seeds[k]
         labels[j] = k
-        errors[j] = density[k] * compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn)
-    for k in range(len(seeds)):
-        size = _push_neighbours(
-            seeds[k],
-            k,
-            size,
-            keys,
-            items,
-            owners,
-            starts,
-            neighbours,
-            x,
-            n,
-            a,
-            distance_weights,
-            normal_weight,
-            px,
-            pn,
-            density,
-            labels,
-        )
-    while size > 0:
-        key, j, k = keys[0], items[0], owners[0]
-        size = _pop_heap(size, keys, items, owners)
-        if labels[j] < 0:
+        errors[j] = density[k] * compute_proxy_distance(j, k, motion, proxies)
+    # triangles whose neighbours are pushed next: all seeds first, then each triangle as it is assigned
+    next_seed = 0
+    while next_seed < len(seeds) or size > 0:
+        if next_seed < len(seeds):
+            j, k = seeds[next_seed], next_seed
+            next_seed += 1
+        else:
+            key, j, k = keys[0], items[0], owners[0]
+            size = _pop_heap(size, keys, items, owners)
+            if labels[j] >= 0:
+                continue
             labels[j] = k
             errors[j] = key
-            size = _push_neighbours(
-                j,
-                k,
-                size,
-                keys,
-                items,
-                owners,
-                starts,
-                neighbours,
-                x,
-                n,
-                a,
-                distance_weights,
-                normal_weight,
-                px,
-                pn,
-                density,
-                labels,
-            )
-
-
-@njit(cache=True)
-def _push_neighbours(
-    j,
-    k,
-    size,
-    keys,
-    items,
-    owners,
-    starts,
-    neighbours,
-    x,
-    n,
-    a,
-    distance_weights,
-    normal_weight,
-    px,
-    pn,
-    density,
-    labels,
-):
-    for place in range(starts[j], starts[j + 1]):
-        other = neighbours[place]
-        if labels[other] < 0:
-            key = density[k] * compute_proxy_distance(other, k, x, n, a, distance_weights, normal_weight, px, pn)
-            size = _push_heap(key, other, k, size, keys, items, owners)
-    return size
+        for place in range(starts[j], starts[j + 1]):
+            other = neighbours[place]
+            if labels[other] < 0:
+                distance = density[k] * compute_proxy_distance(other, k, motion, proxies)
+                size = _push_heap(distance, other, k, size, keys, items, owners)
 
 
 @njit(cache=True)
@@ -135,7 +79,7 @@ def _push_heap(key, item, owner, size, keys, items, owners):
 
 @njit(cache=True)
 def _pop_heap(size, keys, items, owners):
-    """Take the least away; the last one sinks from the top to its place."""
+    """Remove the least element; the last one sinks from the top to its place."""
     size -= 1
     key, item, owner = keys[size], items[size], owners[size]
     at = 0
@@ -154,8 +98,9 @@ def _pop_heap(size, keys, items, owners):
 
 
 @njit(cache=True)
-def update_proxies(labels, x, n, a, px, pn):
-    """Area-weighted means of centres and unit normals of every region at every frame."""
+def update_proxies(labels, motion, proxies):
+    """Fill the proxies with area-weighted means of centres and unit normals of every region at every frame."""
+    (x, n, a, _, _), (px, pn) = motion, proxies
     px[:] = 0.0
     pn[:] = 0.0
     frames = x.shape[1]
@@ -178,12 +123,12 @@ def update_proxies(labels, x, n, a, px, pn):
 
 
 @njit(cache=True)
-def update_seeds(labels, x, n, a, distance_weights, normal_weight, px, pn, seeds):
-    """The triangle of each region that is nearest to its proxy, where the next growth begins; fill seeds."""
+def update_seeds(labels, motion, proxies, seeds):
+    """Fill seeds with the triangle of each region that is nearest to its proxy, for the next growth."""
     best = np.full(len(seeds), np.inf)
     for j in range(len(labels)):
         k = labels[j]
-        now = compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn)
+        now = compute_proxy_distance(j, k, motion, proxies)
         if now < best[k]:
             best[k] = now
             seeds[k] = j

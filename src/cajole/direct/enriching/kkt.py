@@ -1,32 +1,31 @@
-"""The equations of a constrained step, [[A, Cᵀ], [C, 0]] with three coordinates a vertex, on one analysed pattern."""
+"""Solver of KKT systems [[A, Cᵀ], [C, 0]] with three coordinates a vertex and one symbolic factorisation."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from cajole.arrays import Array, IndexArray
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.errors import NotPositiveDefinite
 from cajole.linalg import Factor
 
-# what averages may be off, as a share of the largest change and in body sizes, before the pivots are blamed
-RELATIVE_CONSTRAINT_TOLERANCE, ABSOLUTE_CONSTRAINT_TOLERANCE = 1e-11, 1e-13
-# how often that may happen before the diagonal is given up
-MAX_PIVOT_FAILURES = 3
-
 
 class KKTSolver:
-    """Solves A x - Cᵀλ = right, C x = gap for x (n, 3), zero at fixed vertices, with `held` rows C (m, free) ⊗ I₃.
+    """Solve A x - Cᵀλ = rhs, C x = constraint_rhs for x (n, 3), zero at fixed vertices, C = constraints (m, free) ⊗ I₃.
 
-    The pattern is analysed once, and the factors keep their pivots on the diagonal; where these are lost they are
-    matched. Rows of C are scaled to the diagonal of A, without which pivots would be lost.
+    Factors have diagonal pivots; if these fail, pivots come from a matching. Rows of C are scaled to the diagonal of A,
+    without which diagonal pivots would fail.
     """
+
+    # error of C x, relative to the largest x and in body sizes, above which the pivots count as failed
+    RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-11, 1e-13
+    # after more failures, diagonal pivots are not tried again
+    MAX_PIVOT_FAILURES = 3
 
     def __init__(self, body: Body, constraints: sp.csr_array, *, backend: str | None = None):
         self.free_dofs, self.constraint_count = body.free_dofs, constraints.shape[0]
-        # values are numbered in the order in which they stand
+        # entries are numbered in their order
         constraints = constraints.copy()
         constraints.sum_duplicates()
         self._shape = (body.vertex_count, 3)
@@ -35,46 +34,54 @@ class KKTSolver:
         self._row_sums = np.asarray(abs(constraints).sum(axis=1))
         self._body_size = body.size
         part, take = body.pattern.restrict(self.free_dofs)
-        self._diagonal_entries = take[_find_diagonal_entries(part)]
-        self._pattern, self._value_map = (
-            _build_kkt_pattern(part, take, constraints, body.pattern.nnz) if self.constraint_count else (part, take)
-        )
-        # values of the body, of C, and a zero: what the pattern takes its own from
+        rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        self._diagonal_entries = take[part.indices == rows]
+        self._pattern, self._value_map = part, take
+        if self.constraint_count:
+            # number the entries of (body values, C, one zero) from one, to find them in the sorted pattern
+            numbered, border, entries = part.copy(), constraints.copy(), body.pattern.nnz
+            numbered.data = take + 1.0
+            border.data = entries + 1.0 + np.arange(constraints.nnz)
+            C = sp.csr_array(sp.kron(border, sp.eye_array(3)))
+            # factorisations need a diagonal, even of zeros
+            zeros = (entries + constraints.nnz + 1.0) * sp.eye_array(C.shape[0])
+            self._pattern = sp.csr_array(sp.block_array([[numbered, C.T], [C, zeros]]))
+            self._pattern.sort_indices()
+            self._value_map = self._pattern.data.astype(np.int64) - 1
+            self._pattern.data = np.zeros(self._pattern.nnz)
+        # values of the body, of C, and a zero, in the order of the numbers above
         self._source_values = np.zeros(body.pattern.nnz + constraints.nnz + 1)
         self._row_scales = np.zeros(self.constraint_count)
-        # of the pattern: with pivots on the diagonal, and matched; the one of these to solve with
+        # factors with diagonal and with matched pivots, and the present one of them
         self._diagonal_pivot_factor: Factor | None = None
         self._matched_pivot_factor: Factor | None = None
         self._factor: Factor | None = None
-        # what was factorised last, and how often the diagonal did not hold its pivots
+        # last factorised values, and number of failures of diagonal pivots
         self._values, self._pivot_failures = np.empty(len(self._value_map)), 0
 
     def factorise(self, values: Array) -> bool:
-        """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
+        """Factorise with A given by `values` on the body pattern; False if A is not positive on the null space of C."""
         self._assemble(values, self._values)
-        if self._pivot_failures <= MAX_PIVOT_FAILURES and self._factorise_with_diagonal_pivots():
-            return True
-        # either it has lost pivots, or there is nothing to find
-        return bool(self.constraint_count) and self._factorise_with_matching()
-
-    def _factorise_with_diagonal_pivots(self) -> bool:
-        try:
-            if self._diagonal_pivot_factor is None:
-                self._diagonal_pivot_factor = self._build_factor(self._backend or "cholesky", 3 * self.constraint_count)
+        if self._pivot_failures <= self.MAX_PIVOT_FAILURES:
+            count = 3 * self.constraint_count
+            try:
+                if self._diagonal_pivot_factor is None:
+                    self._diagonal_pivot_factor = self._build_factor(self._backend or "cholesky", count)
+                else:
+                    self._diagonal_pivot_factor.refactor(self._values)
+            except NotPositiveDefinite:
+                pass
             else:
-                self._diagonal_pivot_factor.refactor(self._values)
-        except NotPositiveDefinite:
-            return False
-        self._factor = self._diagonal_pivot_factor
-        return not self._factor.perturbed_pivots and self._factor.negative_eigenvalues in (
-            None,
-            3 * self.constraint_count,
-        )
+                self._factor = self._diagonal_pivot_factor
+                if not self._factor.perturbed_pivots and self._factor.negative_eigenvalues in (None, count):
+                    return True
+        # either pivots have failed, or there is no solution
+        return bool(self.constraint_count) and self._factorise_with_matching()
 
     def _factorise_with_matching(self) -> bool:
         if self._matched_pivot_factor is not None:
             self._matched_pivot_factor.refactor(self._values)
-        # and again where the values have outgrown the matching
+        # a new matching if the values have changed too much
         if self._matched_pivot_factor is None or self._matched_pivot_factor.perturbed_pivots:
             self._matched_pivot_factor = self._build_factor(self._backend, None)
         self._factor = self._matched_pivot_factor
@@ -84,77 +91,37 @@ class KKTSolver:
         return True
 
     def solve(self, rhs: Array, constraint_rhs: Array) -> tuple[Array, Array]:
-        """x (n, 3) and the pull Cᵀλ (n, 3), for right (n, 3) and gap (m, 3)."""
-        x, multipliers = self._solve_free(rhs, constraint_rhs)
-        out, pull = np.zeros(self._shape), np.zeros(self._shape)
-        out.ravel()[self.free_dofs] = x
-        pull.ravel()[self.free_dofs] = (self._constraints.T @ (-self._row_scales[:, None] * multipliers)).ravel()
-        return out, pull
-
-    def _solve_free(self, rhs: Array, constraint_rhs: Array) -> tuple[Array, Array]:
-        """x (free dofs,) and multipliers (m, 3) of the scaled rows; pivots are matched where they turn out useless."""
+        """Return x (n, 3) and the constraint force Cᵀλ (n, 3), for rhs (n, 3) and constraint_rhs (m, 3)."""
         assert self._factor is not None
         split = len(self.free_dofs)
         both = np.concatenate([rhs.ravel()[self.free_dofs], (self._row_scales[:, None] * constraint_rhs).ravel()])
         found = self._factor.solve(both)
-        # one shape may let pivots cancel, and the next one does not
-        if (
-            self._factor is self._diagonal_pivot_factor
-            and self._has_constraint_error(found[:split], constraint_rhs)
-            and self._factorise_with_matching()
-        ):
-            found = self._factor.solve(both)
-        return found[:split], found[split:].reshape(-1, 3)
-
-    def _has_constraint_error(self, x: Array, constraint_rhs: Array) -> bool:
-        """Whether C x is farther from `gap` (m, 3) than rounding and what follows from it."""
-        x = x.reshape(-1, 3)
-        most = (
-            RELATIVE_CONSTRAINT_TOLERANCE * np.abs(x).max(initial=0.0) + ABSOLUTE_CONSTRAINT_TOLERANCE * self._body_size
-        )
-        return bool((np.abs(constraint_rhs - self._constraints @ x) > most * self._row_sums[:, None]).any())
+        if self._factor is self._diagonal_pivot_factor:
+            # pivots can cancel in one state and not in the next: an error of C x beyond rounding shows it
+            x = found[:split].reshape(-1, 3)
+            most = self.RELATIVE_TOLERANCE * np.abs(x).max(initial=0.0) + self.ABSOLUTE_TOLERANCE * self._body_size
+            failed = (np.abs(constraint_rhs - self._constraints @ x) > most * self._row_sums[:, None]).any()
+            if failed and self._factorise_with_matching():
+                found = self._factor.solve(both)
+        out, pull = np.zeros(self._shape), np.zeros(self._shape)
+        out.ravel()[self.free_dofs] = found[:split]
+        multipliers = -self._row_scales[:, None] * found[split:].reshape(-1, 3)
+        pull.ravel()[self.free_dofs] = (self._constraints.T @ multipliers).ravel()
+        return out, pull
 
     def _build_factor(self, backend: str | None, border: int | None) -> Factor:
         matrix = self._pattern.copy()
         matrix.data = self._values
-        return Factor(
-            matrix,
-            kind="kkt" if self.constraint_count else "spd",
-            backend=backend,
-            constraint_count=border,
-            optimise_ordering=True,
-        )
+        kind = "kkt" if self.constraint_count else "spd"
+        return Factor(matrix, kind=kind, backend=backend, constraint_count=border, optimise_ordering=True)
 
     def _assemble(self, values: Array, out: Array) -> None:
-        """Fill `out` with the values of the pattern; rows of C get their scales when this is first asked."""
+        """Fill `out` with the values of the pattern; the first call determines the scales of the rows of C."""
         if not self._row_scales.all():
             largest = np.asarray(abs(self._constraints).max(axis=1).todense()).ravel()
             self._row_scales = np.abs(values[self._diagonal_entries]).mean() / largest
-            self._source_values[len(values) : -1] = (
-                np.repeat(self._row_scales, np.diff(self._constraints.indptr)) * self._constraints.data
-            )
+            scales = np.repeat(self._row_scales, np.diff(self._constraints.indptr))
+            self._source_values[len(values) : -1] = scales * self._constraints.data
         self._source_values[: len(values)] = values
-        # places are known to be there: to have them checked again, NumPy would fill a copy of `out`
+        # mode="clip" avoids the copy of `out` that NumPy makes to check the indices
         np.take(self._source_values, self._value_map, out=out, mode="clip")
-
-
-def _find_diagonal_entries(matrix: sp.csr_array) -> NDArray[np.bool_]:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.asarray(matrix.indices == rows)
-
-
-def _build_kkt_pattern(
-    pattern: sp.csr_array, value_map: IndexArray, constraints: sp.csr_array, entries: int
-) -> tuple[sp.csr_array, IndexArray]:
-    """Pattern of [[A, Cᵀ], [C, 0]], C = held ⊗ I₃, and where its values stand in (body values, values of held, 0)."""
-    numbered, border = pattern.copy(), constraints.copy()
-    numbered.data = value_map + 1.0
-    border.data = entries + 1.0 + np.arange(constraints.nnz)
-    C = sp.csr_array(sp.kron(border, sp.eye_array(3)))
-    # factors want a diagonal, even of zeros
-    nothing = (entries + constraints.nnz + 1.0) * sp.eye_array(C.shape[0])
-    whole = sp.csr_array(sp.block_array([[numbered, C.T], [C, nothing]]))
-    whole.sort_indices()
-    where = whole.data.astype(np.int64) - 1
-    whole.data = np.zeros(whole.nnz)
-    return whole, where

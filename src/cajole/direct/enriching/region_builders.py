@@ -1,4 +1,4 @@
-"""Regions from paint, from subdivision, and from single points."""
+"""Regions from painted labels, from subdivision, and from single vertices."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from cajole.mesh import MeshTri, find_closest_points, subdivide
 
 RegionLabels = ArrayLike | Sequence[str | None]
 
-# distance from the guide's surface, in its sizes, up to which a fine vertex counts as lying on it
-ON_SURFACE_TOLERANCE = 1e-3
-
 
 def regions_subdivided(coarse: MeshTri, levels: int = 1) -> tuple[MeshTri, Regions]:
-    """The guide's mesh with every edge halved `levels` times, and one region a guide vertex: its hat function.
+    """Subdivide the mesh of the guide `levels` times, with one region per guide vertex: its hat function.
 
-    The hats weigh alike on both meshes, §4.1 of Bergou 2007: fine @ P is the guide's mass matrix (n̄, n̄), P from
-    `subdivide`.
+    The hat functions have equal weights on both meshes, §4.1 of Bergou 2007: fine_weights @ P is the mass matrix of the
+    guide (n̄, n̄), P from `subdivide`.
     """
     checks.require_instance(coarse, MeshTri, "coarse")
-    _require_no_unused_vertices(coarse, "coarse")
+    if not coarse.used_vertex_mask.all():
+        raise InputError(
+            f"vertex {int(np.argmin(coarse.used_vertex_mask))} of coarse belongs to no triangle, so that its region "
+            "covers no area; remove unused vertices: mesh, numbers = mesh.compacted()"
+        )
     fine, P = subdivide(coarse, levels=levels)
     lift = sp.csr_array(P)
     rows = sp.csr_array(lift.T @ build_area_matrix(fine))
@@ -44,19 +45,29 @@ def regions_painted(
     guide_labels_on: str | None = None,
     fine_labels_on: str | None = None,
 ) -> Regions:
-    """One region for each label that is painted on both meshes, which may have any triangles, holes and handles.
+    """Build one region for each label on both meshes, which may differ in triangles, holes and handles.
 
-    guide_labels, fine_labels: a whole number or a word for each vertex, or for each triangle, and -1 or None where
-    there is no paint. Their length tells which; guide_on, fine_on: "vertices" or "triangles" say it where both fit.
-    Painted vertices weigh with their hat functions, painted triangles evenly.
+    guide_labels, fine_labels: an integer or a word for each vertex, or for each triangle, and -1 or None for no label.
+    Their length decides which; guide_labels_on, fine_labels_on: "vertices" or "triangles", required if both fit.
+    Labelled vertices have the weights of their hat functions, labelled triangles uniform weights.
     """
     for mesh, what in ((guide_mesh, "guide_mesh"), (fine_mesh, "fine_mesh")):
         checks.require_instance(mesh, MeshTri, what)
     names, guide_codes, on_guide_faces = _parse_labels(guide_labels, guide_mesh, "guide_labels", guide_labels_on)
     fine_names, codes, on_faces = _parse_labels(fine_labels, fine_mesh, "fine_labels", fine_labels_on)
-    _require_matching_labels(names, fine_names)
-    guide = build_membership_matrix(guide_codes, len(names)) @ _build_area_weights(guide_mesh, on_guide_faces)
-    fine = build_membership_matrix(codes, len(names)) @ _build_area_weights(fine_mesh, on_faces)
+    for here, there, one, other in (
+        (names, fine_names, "guide", "fine mesh"), (fine_names, names, "fine mesh", "guide"),
+    ):  # fmt: skip
+        lone = [name for name in here if name not in there]
+        if lone:
+            raise InputError(
+                f"region {lone[0]} is painted on the {one}, but empty on the {other} ({len(lone)} such); paint it on "
+                "both, or on neither"
+            )
+    guide_areas = build_triangle_weights(guide_mesh) if on_guide_faces else build_area_matrix(guide_mesh)
+    fine_areas = build_triangle_weights(fine_mesh) if on_faces else build_area_matrix(fine_mesh)
+    guide = build_membership_matrix(guide_codes, len(names)) @ guide_areas
+    fine = build_membership_matrix(codes, len(names)) @ fine_areas
     lift = build_surface_interpolation(guide_mesh, fine_mesh)
     return Regions(
         guide_mesh, fine_mesh, guide, fine, names, interpolation=lift, triangle_labels=codes if on_faces else None
@@ -69,11 +80,11 @@ def regions_interpolating(
     guide_vertices: ArrayLike | None = None,
     fine_vertices: ArrayLike | None = None,
 ) -> Regions:
-    """Single points instead of averages: fine vertices that must be where guide vertices are.
+    """Constrain single fine vertices to the positions of guide vertices, instead of averages.
 
-    What tracking is compared with in Figures 3 and 4 of Bergou 2007: where the guide accelerates, such points tug.
-    guide_vertices, fine_vertices: (k,) indices, pair by pair; all of the guide when left out, and the fine ones nearest
-    to them in the undeformed shapes.
+    Figures 3 and 4 of Bergou 2007 compare tracking with this: such points jerk the shell when the guide accelerates.
+    guide_vertices, fine_vertices: (k,) indices in pairs; default: all of the guide, and the nearest fine vertices in
+    the undeformed shapes.
     """
     checks.require_instance(guide_mesh, MeshTri, "guide_mesh")
     checks.require_instance(fine_mesh, MeshTri, "fine_mesh")
@@ -95,18 +106,16 @@ def regions_interpolating(
         )
     names = tuple(f"vertex {vertex}" for vertex in ours)
     lift = build_surface_interpolation(guide_mesh, fine_mesh)
-    return Regions(
-        guide_mesh,
-        fine_mesh,
-        _build_selection_matrix(ours, bar),
-        _build_selection_matrix(theirs, n),
-        names,
-        interpolation=lift,
+    k = len(ours)
+    guide, fine = (
+        sp.csr_array((np.ones(k), vertices, np.arange(k + 1)), shape=(k, count))
+        for vertices, count in ((ours, bar), (theirs, n))
     )
+    return Regions(guide_mesh, fine_mesh, guide, fine, names, interpolation=lift)
 
 
 def build_area_matrix(mesh: MeshTri) -> sp.csr_array:
-    """(n, n) [m²] integrals of products of hat functions: A_j / 6 on the diagonal, A_jl / 12 beside it."""
+    """Integrals of products of hat functions (n, n) [m²]: A_j / 6 on the diagonal, A_jl / 12 off it."""
     t, a = mesh.triangles, mesh.areas
     rows, columns = np.repeat(t, 3, axis=1).ravel(), np.tile(t, (1, 3)).ravel()
     local = (np.ones((3, 3)) + np.eye(3)).ravel() / 12
@@ -115,7 +124,7 @@ def build_area_matrix(mesh: MeshTri) -> sp.csr_array:
 
 
 def build_triangle_weights(mesh: MeshTri) -> sp.csr_array:
-    """(triangles, n) [m²] the integral of each hat function over each triangle: a third of its area."""
+    """Integrals of hat functions over each triangle (triangles, n) [m²]: a third of its area."""
     count = len(mesh.triangles)
     starts = np.arange(0, 3 * count + 1, 3)
     shares = np.repeat(mesh.areas / 3, 3)
@@ -123,9 +132,10 @@ def build_triangle_weights(mesh: MeshTri) -> sp.csr_array:
 
 
 def build_surface_interpolation(guide_mesh: MeshTri, fine_mesh: MeshTri) -> sp.csr_array | None:
-    """(n, n̄) fine vertices as averages of the corners of the guide's triangle they lie on; None where any is off it."""
+    """Barycentric weights (n, n̄) of fine vertices in the triangles of the guide; None if any is off its surface."""
     found = find_closest_points(fine_mesh.vertices, guide_mesh)
-    if found.distance.max() > ON_SURFACE_TOLERANCE * guide_mesh.size:
+    # relative to the size of the guide
+    if found.distance.max() > 1e-3 * guide_mesh.size:
         return None
     corners = guide_mesh.triangles[found.triangle]
     x = guide_mesh.vertices[corners]
@@ -137,41 +147,29 @@ def build_surface_interpolation(guide_mesh: MeshTri, fine_mesh: MeshTri) -> sp.c
 
 
 def build_membership_matrix(labels: IndexArray, count: int) -> sp.csr_array:
-    """(count, k) a one wherever entry k has the code of the row; -1 has none."""
+    """Matrix (count, k) with ones where entry k has the label of the row; -1 has none."""
     there = np.flatnonzero(labels >= 0)
     ones = np.ones(len(there))
     return sp.csr_array(sp.coo_array((ones, (labels[there], there)), shape=(count, len(labels))))
 
 
-def _build_area_weights(mesh: MeshTri, per_triangle: bool) -> sp.csr_array:
-    return build_triangle_weights(mesh) if per_triangle else build_area_matrix(mesh)
-
-
-def _build_selection_matrix(vertices: IndexArray, count: int) -> sp.csr_array:
-    k = len(vertices)
-    return sp.csr_array((np.ones(k), vertices, np.arange(k + 1)), shape=(k, count))
-
-
 def _parse_labels(
     labels: RegionLabels, mesh: MeshTri, name: str, labels_on: str | None
 ) -> tuple[tuple[str, ...], IndexArray, bool]:
-    """Names of the labels in order, the number of each entry's name or -1, and whether the entries are triangles."""
+    """Names of the labels in order, the index of the name of each entry or -1, and True for labels of triangles."""
     entries = np.asarray(labels, dtype=object)
     if entries.ndim != 1:
         raise InputError(f"{name} has shape {entries.shape}, but must be a list: one label a vertex, or a triangle")
     on_faces = _is_per_triangle(len(entries), mesh, name, labels_on)
     keys = [_parse_label(value, f"{name}[{place}]") for place, value in enumerate(entries)]
     # numbers before words, each in its own order
-    known = sorted({key for key in keys if key is not None}, key=_build_label_sort_key)
+    sort_key = lambda label: (not label.isdigit(), len(label) if label.isdigit() else 0, label)  # noqa: E731
+    known = sorted({key for key in keys if key is not None}, key=sort_key)
     if not known:
         raise InputError(f"{name} paints nothing: all {len(keys)} labels are -1 or None; paint at least one region")
     number = {key: row for row, key in enumerate(known)}
     codes = np.array([-1 if key is None else number[key] for key in keys], dtype=np.int64)
     return tuple(known), codes, on_faces
-
-
-def _build_label_sort_key(label: str) -> tuple[bool, int, str]:
-    return not label.isdigit(), len(label) if label.isdigit() else 0, label
 
 
 def _parse_label(value: Any, name: str) -> str | None:
@@ -200,22 +198,3 @@ def _is_per_triangle(length: int, mesh: MeshTri, name: str, labels_on: str | Non
         option = f"{name}_on"
         raise InputError(f"{name} fits the {n} vertices and the {m} triangles alike; say which: {option}='vertices'")
     return length == m
-
-
-def _require_matching_labels(guide: tuple[str, ...], fine: tuple[str, ...]) -> None:
-    for here, there, one, other in ((guide, fine, "guide", "fine mesh"), (fine, guide, "fine mesh", "guide")):
-        lone = [name for name in here if name not in there]
-        if lone:
-            raise InputError(
-                f"region {lone[0]} is painted on the {one}, but empty on the {other} ({len(lone)} such); paint it on "
-                "both, or on neither"
-            )
-
-
-def _require_no_unused_vertices(mesh: MeshTri, name: str) -> None:
-    if not mesh.used_vertex_mask.all():
-        raise InputError(
-            f"vertex {int(np.argmin(mesh.used_vertex_mask))} of {name} belongs to no triangle, so that its "
-            f"region covers no area; "
-            "remove unused vertices: mesh, numbers = mesh.compacted()"
-        )

@@ -1,7 +1,8 @@
-"""Regions: which averages of a fine shell must be those of its guide."""
+"""Regions: averages of a fine shell that must equal those of its guide."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,37 +18,28 @@ from cajole.errors import InputError
 from cajole.linalg import Factor
 from cajole.mesh import MeshTri
 
-# The square of what is left of a unit row beside the others, below which it is rounding.
+# squared distance of a unit row from the span of the others, below which it is dependent
 DEPENDENCE_TOLERANCE = 1e-12
-# rows among which the dependent ones are named within seconds; of more it is only told that there are some
-MAX_ROWS_IDENTIFIED = 2000
 
 
 def find_dependent_rows(rows: sp.sparray) -> IndexArray:
-    """Indices of the rows (m, n) that are combinations of rows before them, to a millionth of their length.
+    """Find the rows (m, n) that are linear combinations of rows before them, to a millionth of their length.
 
-    Empty rows are dependent. Raises InputError where there are too many rows to tell which.
+    Empty rows are dependent. Raises InputError if there are too many rows to identify them within seconds.
     """
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)))
     inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     unit = sp.csr_array(sp.diags_array(inverse) @ rows)
     gram = sp.csr_array(unit @ unit.T)
-    # Sylvester: as many negative pivots as eigenvalues below the shift. Independent rows, the usual case, end here
+    # Sylvester: as many negative pivots as eigenvalues below the shift; independent rows, the usual case, end here
     shifted = sp.csr_array(gram - DEPENDENCE_TOLERANCE * sp.eye_array(gram.shape[0]))
     below = Factor(shifted, kind="symmetric").negative_eigenvalues if lengths.all() else None
     if below == 0:
         return np.empty(0, dtype=np.int64)
-    if gram.shape[0] > MAX_ROWS_IDENTIFIED:
-        raise InputError(
-            f"some of {gram.shape[0]} regions follow from others; give fewer than {MAX_ROWS_IDENTIFIED} to be told"
-        )
-    return _find_zero_pivots(gram.toarray())
-
-
-def _find_zero_pivots(gram: Array) -> IndexArray:
-    """Cholesky's factorisation in the given order, leaving out what has no pivot."""
-    A = gram.copy()
-    found = []
+    if gram.shape[0] > 2000:
+        raise InputError(f"some of {gram.shape[0]} regions follow from others; give fewer than 2000 to be told")
+    # Cholesky factorisation in the given order, without the rows that have no pivot
+    A, found = gram.toarray(), []
     for row in range(len(A)):
         pivot = A[row, row]
         if pivot <= DEPENDENCE_TOLERANCE:
@@ -59,20 +51,16 @@ def _find_zero_pivots(gram: Array) -> IndexArray:
     return np.array(found, dtype=np.int64)
 
 
-# how many names a message lists before it only counts
-MAX_NAMES_LISTED = 5
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Regions:
-    """m weighted averages that guide and shell share: g = guide @ q̄ - fine @ q = 0, eq. (6), Bergou 2007.
+    """m weighted averages that guide and shell share: g = C̄ q̄ - C q = 0, eq. (6), Bergou 2007.
 
-    guide_mesh, fine_mesh: the undeformed shapes; guide (m, n̄), fine (m, n): sparse weights [m²], C̄ and C of the paper.
-    names: one a region, numbers when left out. lift (n, n̄), where there is one: fine vertices as averages of the
-    guide's, from which a shell starts. faces (triangles,), of regions made of whole triangles: the region of each
-    triangle of the fine mesh, -1 for none.
-    The rows of `fine` are scaled to the sums of those of `guide`, eq. (8), so that moving both shapes together changes
-    no g. Raises InputError where a region is empty, covers no area, or follows from others.
+    guide_mesh, fine_mesh: the undeformed shapes; guide_weights (m, n̄), fine_weights (m, n): C̄ and C [m²], sparse.
+    names: one per region, default numbers. interpolation (n, n̄), optional: fine vertices as averages of guide vertices,
+    for the start of a shell. triangle_labels (triangles,), for regions of whole triangles: the region of each triangle
+    of the fine mesh, -1 for none.
+    The rows of C are scaled to the sums of those of C̄, eq. (8), so that a common translation changes no g. Raises
+    InputError if a region is empty, covers no area, or depends linearly on others.
     """
 
     guide_mesh: MeshTri
@@ -97,9 +85,17 @@ class Regions:
             raise InputError(f"there are {len(names)} names of {guide.shape[0]} regions; name each, or none")
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "guide_weights", guide)
-        _require_nonzero_area(guide, names, "guide")
-        _require_nonzero_area(fine, names, "shell")
-        # eq. (8): whatever the two undeformed areas are, both averages weigh the same
+        for rows, what in ((guide, "guide"), (fine, "shell")):
+            empty = np.flatnonzero(~(rows.sum(axis=1) > 0))
+            if len(empty):
+                row = int(empty[0])
+                no_entries = rows.indptr[row] == rows.indptr[row + 1]
+                state = "is empty or covers no triangle" if no_entries else "has weights that add up to nothing"
+                raise InputError(
+                    f"region {names[row]} {state} on the {what} ({len(empty)} such); paint at least one vertex of a "
+                    "triangle with it, or leave it out"
+                )
+        # eq. (8)
         scale = guide.sum(axis=1) / fine.sum(axis=1)
         object.__setattr__(self, "fine_weights", sp.csr_array(sp.diags_array(scale) @ fine))
         for rows, what in ((self.guide_weights, "guide"), (self.fine_weights, "shell")):
@@ -113,58 +109,54 @@ class Regions:
 
     @cached_property
     def areas(self) -> Array:
-        """(m,) [m²] what the weights of each region add up to."""
+        """Sum of the weights of each region (m,) [m²]."""
         return np.asarray(self.guide_weights.sum(axis=1))
 
     @cached_property
     def labels(self) -> IndexArray:
-        """(n,) for drawing: the region that weighs most at each vertex of the fine mesh, -1 where none does."""
+        """For drawing: the region with the largest weight at each vertex of the fine mesh (n,), -1 for none."""
         return _find_dominant_region(self.fine_weights)
 
     @cached_property
     def guide_labels(self) -> IndexArray:
-        """(n̄,) for drawing: the region that weighs most at each vertex of the guide, -1 where none does."""
+        """For drawing: the region with the largest weight at each vertex of the guide (n̄,), -1 for none."""
         return _find_dominant_region(self.guide_weights)
 
     def compute_residuals(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
-        """g (m, 3) [m³], eq. (2), of a guide at (n̄, 3) [m] and a shell at (n, 3) [m]."""
+        """g (m, 3) [m³], eq. (2), for a guide at (n̄, 3) [m] and a shell at (n, 3) [m]."""
         q_bar = checks.require_real_array(guide_positions, "guide_positions", (len(self.guide_mesh.vertices), 3))
         q = checks.require_real_array(positions, "positions", (len(self.fine_mesh.vertices), 3))
         return np.asarray(self.guide_weights @ q_bar - self.fine_weights @ q)
 
     def compute_distances(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
-        """(m,) [m] how far each region's mean place is from that of the guide: |g| over the region's area."""
+        """Distance (m,) [m] of each region average from that of the guide: |g| over the area of the region."""
         return np.linalg.norm(self.compute_residuals(guide_positions, positions), axis=1) / self.areas
 
     def joined(self, other: Regions, *, dependent: str = "refuse") -> Regions:
-        """These regions and those of `other` between the same meshes: coarse ones here, finer ones there.
+        """Return these regions and those of `other` between the same meshes, for example coarse and fine ones.
 
-        Where a region follows from others (three parts of four and the whole: the fourth is known), `dependent` says
-        what to do: "refuse" with its name, or "drop" it. Of such regions the later are dropped, so begin with those
-        that matter.
+        dependent: what to do with a region that depends linearly on others (a quarter, given the whole and the other
+        three): "refuse", naming it, or "drop" it. Later regions are dropped, so put important ones first.
         """
         checks.require_instance(other, Regions, "other")
         checks.require_choice(dependent, "dependent", ("refuse", "drop"))
         other.require_matching_meshes(self.guide_mesh, self.fine_mesh, "other")
         guide = sp.vstack([self.guide_weights, other.guide_weights])
         fine = sp.vstack([self.fine_weights, other.fine_weights])
-        names = make_names_unique((*self.names, *other.names))
+        names, seen = [], Counter[str]()
+        for name in (*self.names, *other.names):
+            seen[name] += 1
+            names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
         keep = np.arange(len(names))
         if dependent == "drop":
             keep = np.setdiff1d(keep, np.union1d(find_dependent_rows(guide), find_dependent_rows(fine)))
         lift = self.interpolation if self.interpolation is not None else other.interpolation
         chosen = tuple(names[row] for row in keep)
-        return Regions(
-            self.guide_mesh,
-            self.fine_mesh,
-            sp.csr_array(guide)[keep],
-            sp.csr_array(fine)[keep],
-            chosen,
-            interpolation=lift,
-        )
+        guide, fine = sp.csr_array(guide)[keep], sp.csr_array(fine)[keep]
+        return Regions(self.guide_mesh, self.fine_mesh, guide, fine, chosen, interpolation=lift)
 
     def without(self, names: str | Iterable[str]) -> Regions:
-        """All regions but those of these names."""
+        """Return all regions except those with these names."""
         listed = (
             (names,) if isinstance(names, str) else checks.require_sequence(names, "names", "a name, or a list of them")
         )
@@ -183,18 +175,11 @@ class Regions:
             numbers[keep] = np.arange(len(keep))
             faces = numbers[faces]
         chosen = tuple(self.names[row] for row in keep)
-        return Regions(
-            self.guide_mesh,
-            self.fine_mesh,
-            self.guide_weights[keep],
-            self.fine_weights[keep],
-            chosen,
-            interpolation=self.interpolation,
-            triangle_labels=faces,
-        )
+        weights, lift = (self.guide_weights[keep], self.fine_weights[keep]), self.interpolation
+        return Regions(self.guide_mesh, self.fine_mesh, *weights, chosen, interpolation=lift, triangle_labels=faces)
 
     def require_matching_meshes(self, guide_mesh: Any, fine_mesh: Any, name: str = "regions") -> None:
-        """Raise InputError unless `name` was made for these two meshes: the same triangles, wherever they are."""
+        """Raise InputError unless `name` was made for these two meshes: the same triangles, at any positions."""
         for mesh, own, what in ((guide_mesh, self.guide_mesh, "guide"), (fine_mesh, self.fine_mesh, "shell")):
             checks.require_instance(mesh, MeshTri, f"the {what}'s mesh")
             if len(mesh.vertices) != len(own.vertices) or not np.array_equal(mesh.triangles, own.triangles):
@@ -206,7 +191,7 @@ class Regions:
 
 
 def require_independent_rows(rows: sp.csr_array, names: tuple[str, ...], where: str) -> None:
-    """Raise InputError naming the rows (m, n) that follow from the ones before them."""
+    """Raise InputError, naming the rows (m, n) that depend linearly on previous rows."""
     found = find_dependent_rows(rows)
     if len(found):
         listed = _format_names(tuple(names[row] for row in found))
@@ -217,19 +202,8 @@ def require_independent_rows(rows: sp.csr_array, names: tuple[str, ...], where: 
         )
 
 
-def make_names_unique(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same names, those that stood before with a number behind them."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(out)
-
-
 def _format_names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - MAX_NAMES_LISTED} more" if len(names) > MAX_NAMES_LISTED else ""
-    return ", ".join(names[:MAX_NAMES_LISTED]) + more
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _check_weights(rows: Any, name: str, count: int) -> sp.csr_array:
@@ -244,19 +218,6 @@ def _check_weights(rows: Any, name: str, count: int) -> sp.csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
-
-
-def _require_nonzero_area(rows: sp.csr_array, names: tuple[str, ...], where: str) -> None:
-    lacking = np.flatnonzero(~(rows.sum(axis=1) > 0))
-    if len(lacking):
-        row = int(lacking[0])
-        empty = rows.indptr[row] == rows.indptr[row + 1]
-        state = "is empty or covers no triangle" if empty else "has weights that add up to nothing"
-        raise InputError(
-            f"region {names[row]} {state} on the {where} ({len(lacking)} such); paint at least one vertex of a "
-            f"triangle "
-            "with it, or leave it out"
-        )
 
 
 def _find_dominant_region(rows: sp.csr_array) -> IndexArray:

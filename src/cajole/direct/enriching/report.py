@@ -1,4 +1,4 @@
-"""What `enrich` returns: the motion of the shell, how well it follows, and how hard it had to be pulled."""
+"""Result of `enrich`: the motion of the shell, its distance from the guide, and the tracking force."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ from cajole.body import BodyShell
 from cajole.body.body_weights import compute_rms
 from cajole.direct.enriching.collisions import CollisionReport
 
-# of the leading force: beyond it, root mean square, a shell is forced rather than led
-LARGE_TRACKING_FORCE = 100.0
-# body sizes that a mean may be off its guide before that is said in words
-LARGE_RESIDUAL = 0.01
-
 
 @dataclass(frozen=True)
 class EnrichReport:
-    """regions, steps, newton (iterations of all steps); residual: the farthest that any region's mean ever was from the
-    guide's, in body sizes, after everything. gentleness (frames,): the force that leads the shell, as a share of its
-    weight, root mean square over the steps into each frame. seconds: wall clock. notes: what is worth knowing.
-    collisions: what they did, where they were asked for.
+    """Report of `enrich`. newton_iterations: of all steps; residual: largest distance of a region average from that of
+    the guide, in body sizes, after collisions. gentleness (frames,): tracking force as a share of the weight, root mean
+    square over the steps into each frame. seconds: wall clock. collisions: their report, if requested.
     """
 
     regions: int
@@ -36,12 +30,12 @@ class EnrichReport:
 
     @property
     def mean_gentleness(self) -> float:
-        """Root mean square of the leading force over all frames after the first, in body weights."""
+        """Root mean square of the tracking force over all frames after the first, in body weights."""
         return compute_rms(self.gentleness[1:])
 
     @property
     def worst_frame(self) -> int:
-        """The frame into which the shell is pulled hardest."""
+        """Frame with the largest tracking force."""
         return int(self.gentleness.argmax())
 
     def __str__(self) -> str:
@@ -60,9 +54,9 @@ class EnrichReport:
 
 
 def describe_large_force(gentleness: Array) -> tuple[str, ...]:
-    """A note on a leading force (frames,) [weights] that nothing gentle needs; none where it is usual."""
+    """Note on an unusually large tracking force (frames,) [body weights]."""
     mean = compute_rms(gentleness[1:])
-    if mean <= LARGE_TRACKING_FORCE:
+    if mean <= 100.0:
         return ()
     return (
         f"it is led with {mean:.3g} weights (rms), hardest into frame {int(gentleness.argmax())}; fewer or larger "
@@ -71,9 +65,9 @@ def describe_large_force(gentleness: Array) -> tuple[str, ...]:
 
 
 def describe_large_residual(residual: Array) -> tuple[str, ...]:
-    """A note on a shell that contacts hold off its guide (frames,) [body sizes]; none where it follows."""
+    """Note on a shell that contacts keep away from its guide (frames,) [body sizes]."""
     most, frame = float(residual.max()), int(residual.argmax())
-    if most <= LARGE_RESIDUAL:
+    if most <= 0.01:
         return ()
     return (
         f"contacts keep it off its guide, by {100 * most:.2g} % of its size into frame {frame}: there the guide leads "
@@ -83,8 +77,8 @@ def describe_large_residual(residual: Array) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class EnrichResult:
-    """animation: the shell; residual (frames,): the farthest that a region's mean was from the guide's in the steps
-    into each frame, in body sizes, after everything; report. cloth: the shell at the end, with folds that stay.
+    """animation: the shell; residual (frames,): largest distance of a region average from that of the guide in steps
+    into each frame, in body sizes, after collisions; report. cloth: the shell at the end, with its plastic folds.
     """
 
     animation: Animation

@@ -1,6 +1,6 @@
-"""Compiled search for the pairs of moving vertices, edges and triangles that could meet: boxes swept along an axis.
+"""Compiled broad phase: sweep and prune of the boxes of moving vertices, edges and triangles.
 
-They are sorted into strips along a second axis first, so that a sweep reads neighbours only.
+Boxes are divided into strips along a second axis, so that a sweep along the first reads close boxes only.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import numpy as np
 from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.jit import njit
 
-# strips are this many mean boxes wide: most boxes lie in one or two
+# width of a strip in mean boxes: most boxes lie in one or two strips
 STRIP_WIDTH = 2.0
 MAX_STRIPS = 4096
 
 
 @njit(cache=True)
 def compute_swept_boxes(before: Array, after: Array, primitives: IndexArray, pad: float) -> Array:
-    """(m, 6) least and greatest coordinates of parts (m, k) of vertices on their way, made larger by `pad`."""
+    """Lower and upper corners (m, 6) of the boxes of moving primitives (m, k), enlarged by `pad`."""
     out = np.empty((len(primitives), 6))
     for m in range(len(primitives)):
         for a in range(3):
@@ -31,7 +31,7 @@ def compute_swept_boxes(before: Array, after: Array, primitives: IndexArray, pad
 
 @njit(cache=True)
 def assign_strips(low: Array, high: Array) -> tuple[IndexArray, IndexArray, int]:
-    """The first and the last strip (m,) of each extent along an axis, and how many strips there are."""
+    """First and last strip (m,) of each interval along an axis, and the number of strips."""
     least, size = low.min(), STRIP_WIDTH * (high - low).mean()
     count = 1
     if size > 0.0:
@@ -48,7 +48,7 @@ def assign_strips(low: Array, high: Array) -> tuple[IndexArray, IndexArray, int]
 def list_strip_members(
     first: IndexArray, last: IndexArray, count: int, order: IndexArray
 ) -> tuple[IndexArray, IndexArray]:
-    """Where each of `count` strips begins in the list of what lies in them, and that list, each strip in `order`."""
+    """Start of each of `count` strips in the list of their members, and that list, each strip in `order`."""
     begins = np.zeros(count + 1, np.int64)
     for m in range(len(order)):
         for strip in range(first[m], last[m] + 1):
@@ -65,7 +65,7 @@ def list_strip_members(
 
 @njit(cache=True)
 def double_capacity(pairs: IndexArray) -> IndexArray:
-    """Pairs (k, 2) with as much room again behind them."""
+    """Copy pairs (k, 2) to an array of twice the length."""
     larger = np.empty((2 * len(pairs), 2), np.int64)
     larger[: len(pairs)] = pairs
     return larger
@@ -73,14 +73,14 @@ def double_capacity(pairs: IndexArray) -> IndexArray:
 
 @njit(cache=True)
 def find_overlaps(boxes: Array, order: IndexArray, split: int, axis: int, strip_axis: int) -> IndexArray:
-    """Pairs (k, 2) of boxes that overlap: one below and one from `split` on, or any two where `split` is zero."""
+    """Pairs (k, 2) of overlapping boxes, one below and one from `split` on; any two if `split` is zero."""
     third = 3 - axis - strip_axis
     found, count = np.empty((1024, 2), np.int64), 0
     if len(boxes) == 0:
         return found[:0]
     first, last, strips = assign_strips(boxes[:, strip_axis], boxes[:, 3 + strip_axis])
     begins, listed = list_strip_members(first, last, strips, order)
-    # in the order of the sweeps, so that neighbours are read one after the other
+    # stored in the order of the sweeps, for sequential access
     inline = np.empty((len(listed), 6))
     for place in range(len(listed)):
         box = boxes[listed[place]]
@@ -99,7 +99,7 @@ def find_overlaps(boxes: Array, order: IndexArray, split: int, axis: int, strip_
                 if inline[later, 2] > high or inline[later, 3] < low:
                     continue
                 j = listed[later]
-                # two that share several strips count in the first of these
+                # a pair that shares several strips counts in the first of them
                 if (split > 0 and (i < split) == (j < split)) or max(first[i], first[j]) != strip:
                     continue
                 if count == len(found):
@@ -122,10 +122,11 @@ def find_overlaps_of(
     axis: int,
     is_self_query: bool,
 ) -> IndexArray:
-    """Pairs (k, 2) of `some` of the boxes (m, 6) and of all `others` (n, 6) that overlap.
+    """Overlapping pairs (k, 2) of the `selected` boxes (m, 6) and all `others` (n, 6).
 
-    order (n,): the others by where they began along `axis`, `begins` (n,), none longer than `longest` there; anew:
-    those that were made anew since, `moved` (n,). same: boxes and others are the same, and pairs of some are told once.
+    order (n,): the others by their lower_bounds (n,) along `axis` before the update, none longer than max_extent;
+    updated: indices of the others updated since, is_updated (n,) their mask. is_self_query: boxes and others are the
+    same, and pairs of two selected boxes are returned once.
     """
     found, count = np.empty((1024, 2), np.int64), 0
     chosen = np.zeros(len(others) if is_self_query else 0, np.bool_)
@@ -153,7 +154,7 @@ def find_overlaps_of(
 
 @njit(cache=True)
 def find_incident_primitives(vertices: IndexArray, starts: IndexArray, incident: IndexArray) -> IndexArray:
-    """The parts that hold some vertices, one after the other; those of v are owned[starts[v] : starts[v + 1]]."""
+    """Concatenated indices of the primitives of `vertices`; those of v are incident[starts[v] : starts[v + 1]]."""
     count = 0
     for v in vertices:
         count += starts[v + 1] - starts[v]
@@ -167,12 +168,12 @@ def find_incident_primitives(vertices: IndexArray, starts: IndexArray, incident:
 
 @njit(cache=True)
 def build_stencils(first: IndexArray, second: IndexArray, pairs: IndexArray, shell_vertex_count: int) -> IndexArray:
-    """Vertices (k, 4) of pairs (j, 2) of rows of `first` and `second` that share none and hold one below `shell`."""
+    """Stencils (k, 4) of pairs (j, 2) of rows of `first` and `second` without common vertices, one of the shell."""
     a, b = first.shape[1], second.shape[1]
     out, count = np.empty((len(pairs), a + b), np.int64), 0
     for k in range(len(pairs)):
         m, n = pairs[k, 0], pairs[k, 1]
-        # a part is of the shell or of a collider, never of both
+        # a primitive belongs to the shell or to a collider, never to both
         if first[m, 0] >= shell_vertex_count and second[n, 0] >= shell_vertex_count:
             continue
         shared = False

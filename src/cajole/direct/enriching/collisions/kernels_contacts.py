@@ -1,6 +1,6 @@
-"""Compiled contacts of pairs of four vertices on straight ways: which there are, and the impulses that avoid them.
+"""Compiled contacts between stencils of four vertices on linear motions: detection, and impulses that avoid them.
 
-What a stencil is and its weights are is said in kernels_gaps.py.
+`kernels_distance` defines stencils and their weights.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from cajole.direct.enriching.collisions.kernels_distance import (
 )
 from cajole.jit import njit
 
-# a way is followed in steps that cannot pass through anything, until this share of the width, or of what there was,
-# is left
+# conservative advancement ends at this share of the contact distance, or of the initial distance
 IMPACT_GAP_SHARE = 0.1
-# the share of the wanted distance that may be missing: impulses of many contacts end somewhere
+# accepted error of a target distance: iterations over many contacts do not converge completely
 DISTANCE_SLACK = 0.02
-# weights beyond which the nearest point of an edge is its end
+# for larger weights the nearest point of an edge is its end
 EDGE_INTERIOR_LIMIT = 1.0 - 1e-9
 
 
 @njit(cache=True)
 def find_displaced_vertices(x: Array, after: Array, margin: float) -> IndexArray:
-    """The vertices of x (n, 3) that are farther from `after` (n, 3) than `room`, along any axis."""
+    """Indices of the vertices of x (n, 3) that are farther from `after` (n, 3) than `margin` along any axis."""
     out, count = np.empty(len(x), np.int64), 0
     for v in range(len(x)):
         if max(abs(x[v, 0] - after[v, 0]), abs(x[v, 1] - after[v, 1]), abs(x[v, 2] - after[v, 2])) > margin:
@@ -39,7 +38,7 @@ def find_displaced_vertices(x: Array, after: Array, margin: float) -> IndexArray
 
 @njit(cache=True)
 def update_displacements(x: Array, last_positions: Array) -> Array:
-    """How far (n,) the vertices of x (n, 3) are from where they were seen (n, 3), which they are now."""
+    """Distances (n,) of the vertices of x (n, 3) from last_positions (n, 3), which become x."""
     out = np.empty(len(x))
     for v in range(len(x)):
         out[v] = np.sqrt(
@@ -53,7 +52,7 @@ def update_displacements(x: Array, last_positions: Array) -> Array:
 
 @njit(cache=True)
 def find_stencils_without(stencils: IndexArray, excluded: IndexArray, vertex_count: int) -> IndexArray:
-    """The rows of `stencils` (k, 4) that hold none of some vertices, of which there are `vertices`."""
+    """Rows of `stencils` (k, 4) without any of the `excluded` vertices; vertex_count: number of all vertices."""
     held = np.zeros(vertex_count, np.bool_)
     held[excluded] = True
     out, count = np.empty(len(stencils), np.int64), 0
@@ -68,9 +67,9 @@ def find_stencils_without(stencils: IndexArray, excluded: IndexArray, vertex_cou
 def filter_approaching(
     before: Array, after: Array, stencils: IndexArray, is_edge_edge: bool, max_distance: float
 ) -> tuple[IndexArray, Array]:
-    """Those stencils whose parts could come within `near` on the ways to `after` (n, 3), and their distances before.
+    """Stencils that can come within max_distance during the motion to `after` (n, 3), and their distances before.
 
-    A few of a hundred: most boxes that overlap are those of neighbours in a surface.
+    These are a few percent: most overlapping boxes belong to neighbours on a surface.
     """
     kept, start, count = np.empty_like(stencils), np.empty(len(stencils)), 0
     x, p, w, way = np.empty((4, 3)), np.empty((4, 3)), np.empty(4), np.empty(3)
@@ -93,7 +92,7 @@ def filter_approaching(
 def filter_impacts(
     before: Array, after: Array, stencils: IndexArray, is_edge_edge: bool, start_distances: Array, width: float
 ) -> IndexArray:
-    """Stencils that come nearer than LEFT of the width, or of their distance at the start (k,), on the ways."""
+    """Stencils that come nearer than IMPACT_GAP_SHARE of the width, or of their start distance, during the motion."""
     x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
     w, way = np.empty(4), np.empty(3)
     kept, count = np.empty_like(stencils), 0
@@ -127,15 +126,15 @@ def detect_contacts(
     normals: Array,
     target_distances: Array,
 ) -> int:
-    """How many contacts there are on the ways from `before` to `after` (n, 3).
+    """Detect the contacts during the motion from `before` to `after` (n, 3), and return their number.
 
-    spare (k,) [m]: what is left until a pair, which was none, can be one; vertices that have `moved` (n,) since the
-    last call use up to four times their way of it. Where nothing is left it is told anew.
+    slack (k,) [m]: motion after which a pair can be a contact; displacements (n,) of the vertices since the last call
+    reduce it by up to four times their size. It is computed again for pairs without slack.
 
-    A hit would come nearer than LEFT of the width, or of its distance at the start (k,); other contacts end nearer than
-    they ought to: than `width`, or where they started nearer than there, or by the share `recovered` of what misses
-    farther. Without such a share none asks for more than that its parts stop nearing each other. Fills for each
-    contact its stencil, its weights (4,) and normal (3,) there, and the distance wanted at the end.
+    An impact comes nearer than IMPACT_GAP_SHARE of the width, or of the start distance (k,). Other contacts end nearer
+    than their target: `width`, or the start distance if smaller, plus recovery_share of the missing distance. Without
+    recovery, the target is at most the distance along the normal at the start. Fills for each contact the index of its
+    stencil, weights (4,), normal (3,) and target distance.
     """
     x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
     w, way = np.empty(4), np.empty(3)
@@ -158,7 +157,7 @@ def detect_contacts(
             continue
         hit = False
         near = IMPACT_GAP_SHARE * min(start_distances[k], width)
-        # on its way one that is no hit never comes nearer than half of what would make it one
+        # a pair without impact never comes nearer than half of the impact distance
         free = max(start_distances[k] - near - reach, 0.5 * near)
         if reach > start_distances[k] - near:
             hit = compute_time_of_impact(x, p, is_edge_edge, start_distances[k], near, reach, at, w, way) <= 1.0
@@ -173,7 +172,7 @@ def detect_contacts(
                 slack[k] = min(free, distance - enough * want)
                 continue
         length = np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2)
-        # edges that are nearest at an end, as parallel ones are, meet as a vertex and a triangle do, and less squarely
+        # edges that are nearest at an end, such as parallel ones, are handled by vertex-triangle contacts
         at_end = is_edge_edge and (
             max(abs(w[0]), abs(w[1])) > EDGE_INTERIOR_LIMIT or max(abs(w[2]), abs(w[3])) > EDGE_INTERIOR_LIMIT
         )
@@ -207,10 +206,10 @@ def apply_contact_impulses(
     friction: float,
     sweeps: int,
 ) -> bool:
-    """Move `after` (n, 3) so that every contact (k, 4) ends at the distance it wants, inelastically; whether any moved.
+    """Move `after` (n, 3) so that contacts (k, 4) end at their target distances, inelastically; True if any moved.
 
-    Each impulse acts on all four vertices by their `inverse` masses (n,), so that momentum is kept; where it presses by
-    c it holds tangential motion back by up to `friction` c, Coulomb's law.
+    Each impulse acts on all four vertices by their inverse masses (n,), which conserves momentum; a normal correction c
+    limits the friction to `friction` c, Coulomb's law.
     """
     way = np.empty(3)
     for sweep in range(sweeps):

@@ -1,7 +1,7 @@
-"""Compiled distances of pairs of four vertices, and how they change on straight ways.
+"""Compiled distances of stencils of four vertices, and their change during linear motions.
 
-A stencil is four vertices: a vertex and the triangle it may meet, or two edges. Its weights w (4,) add up to zero, and
-Σ w x is the shortest way from the second part to the first.
+A stencil is a vertex and a triangle, or two edges. Its weights w (4,) sum to zero, and Σ w x is the shortest vector
+from the second primitive to the first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from cajole.arrays import Array, IndexArray
 from cajole.jit import njit
 
-# steps after which what creeps towards a contact counts as one
+# iterations after which a slow approach counts as an impact
 MAX_ADVANCEMENTS = 100
 NO_IMPACT = 2.0
 
@@ -24,7 +24,7 @@ def dot_differences(a: Array, b: Array, c: Array, d: Array) -> float:
 
 @njit(cache=True)
 def compute_closest_edge_parameter(p: Array, a: Array, b: Array) -> float:
-    """The share of the way from a to b at which the edge is nearest to p."""
+    """Parameter in [0, 1] of the point nearest to p on the edge from a to b."""
     square = dot_differences(b, a, b, a)
     return min(max(dot_differences(p, a, b, a) / square, 0.0), 1.0) if square > 0.0 else 0.0
 
@@ -74,7 +74,7 @@ def compute_edge_edge_weights(x: Array, w: Array) -> None:
 
 @njit(cache=True)
 def compute_stencil_distance(x: Array, is_edge_edge: bool, w: Array, separation: Array) -> float:
-    """The distance of the two parts of the stencil at x (4, 3); fills its weights w (4,) and the way (3,)."""
+    """Distance of the two primitives of a stencil at x (4, 3); fills the weights w (4,) and the separation (3,)."""
     if is_edge_edge:
         compute_edge_edge_weights(x, w)
     else:
@@ -86,7 +86,7 @@ def compute_stencil_distance(x: Array, is_edge_edge: bool, w: Array, separation:
 
 @njit(cache=True)
 def compute_stencil_distances(x: Array, stencils: IndexArray, is_edge_edge: bool) -> Array:
-    """(k,) how far the parts of each stencil are from each other."""
+    """Distances (k,) of the primitives of each stencil."""
     out, at, w, way = np.empty(len(stencils)), np.empty((4, 3)), np.empty(4), np.empty(3)
     for k in range(len(stencils)):
         for c in range(4):
@@ -97,7 +97,7 @@ def compute_stencil_distances(x: Array, stencils: IndexArray, is_edge_edge: bool
 
 @njit(cache=True)
 def gather_stencil(before: Array, after: Array, stencil: IndexArray, x: Array, p: Array) -> None:
-    """Fill x (4, 3) with where the four vertices are, and p (4, 3) with their ways."""
+    """Fill x (4, 3) with the positions of the four vertices, and p (4, 3) with their motions."""
     for c in range(4):
         v = stencil[c]
         for a in range(3):
@@ -107,8 +107,8 @@ def gather_stencil(before: Array, after: Array, stencil: IndexArray, x: Array, p
 
 @njit(cache=True)
 def compute_max_approach(p: Array, is_edge_edge: bool) -> float:
-    """How much two parts can come nearer along the ways p (4, 3), their mean way apart."""
-    # no arrays: they would cost more than the sums
+    """Upper bound of the approach of the two primitives during the motions p (4, 3)."""
+    # arrays would cost more than the sums
     mx = 0.25 * (p[0, 0] + p[1, 0] + p[2, 0] + p[3, 0])
     my = 0.25 * (p[0, 1] + p[1, 1] + p[2, 1] + p[3, 1])
     mz = 0.25 * (p[0, 2] + p[1, 2] + p[2, 2] + p[3, 2])
@@ -125,9 +125,9 @@ def compute_max_approach(p: Array, is_edge_edge: bool) -> float:
 
 @njit(cache=True)
 def estimate_min_distance(x: Array, is_edge_edge: bool) -> float:
-    """A distance that the parts of the stencil at x (4, 3) have at least: along the line between their centres."""
+    """Lower bound of the distance of a stencil at x (4, 3), along the line between the centres of its primitives."""
     split = 2 if is_edge_edge else 1
-    # centres weighed by 6: of one vertex, of edges, of a triangle
+    # six times the centres of one vertex, of edges, of a triangle
     one, two = (3.0, 3.0) if is_edge_edge else (6.0, 2.0)
     dx, dy, dz = 0.0, 0.0, 0.0
     for c in range(4):
@@ -155,10 +155,10 @@ def compute_time_of_impact(
     w: Array,
     separation: Array,
 ) -> float:
-    """The share of the ways p (4, 3) from x (4, 3) after which of the distance `start` only `near` is left, or NEVER.
+    """Share of the motion p (4, 3) from x (4, 3) after which the distance is at most min_distance, or NO_IMPACT.
 
-    Additive advancement (Li et al. 2021): no step is longer than what the distance allows. at (4, 3), w (4,) and
-    way (3,) are where it ends.
+    Additive advancement (Li et al. 2021): no step is longer than the distance allows. Fills positions (4, 3), w (4,)
+    and separation (3,) at the end.
     """
     t, distance = 0.0, start_distance
     for _ in range(MAX_ADVANCEMENTS):
