@@ -71,7 +71,7 @@ class BlockPattern:
     def label_components(self) -> IndexArray:
         """Number of the connected component of each vertex (n,)."""
         blocks = sp.csr_array((np.ones(len(self._block_columns)), self._block_columns, self._block_indptr))
-        return connected_components(blocks, directed=False)[1].astype(np.int64)
+        return np.asarray(connected_components(blocks, directed=False)[1], dtype=np.int64)
 
     def restrict(self, dofs: IndexArray) -> tuple[sp.csr_array, IndexArray]:
         """Return the sub-pattern on `dofs` as a matrix of zeros, and the index of each of its values in `data`."""
@@ -198,7 +198,7 @@ class Body(ABC):
         """Row sums of the mass matrix per vertex (n,) [kg]."""
         ones = np.zeros(3 * self.vertex_count)
         ones[::3] = 1.0
-        return (self.mass @ ones)[::3]
+        return np.asarray((self.mass @ ones)[::3])
 
     @cached_property
     def total_mass(self) -> float:
@@ -238,8 +238,8 @@ class Body(ABC):
         if checks.count_axes(acceleration) == 0:
             name = "gravity (m/s², a number is downwards; give a vector for another direction)"
             size = checks.require_positive(acceleration, name, allow_zero=True)  # type: ignore[arg-type]
-            return self.vertex_masses[:, None] * np.array([0.0, 0.0, -size])
-        return self.vertex_masses[:, None] * checks.require_real_array(acceleration, "gravity", (3,))
+            return np.asarray(self.vertex_masses[:, None] * np.array([0.0, 0.0, -size]))
+        return np.asarray(self.vertex_masses[:, None] * checks.require_real_array(acceleration, "gravity", (3,)))
 
     def distribute_force(self, vertices: ArrayLike, force: ArrayLike) -> Array:
         """Distribute a force (3,) [body weights] over `vertices` by mass: loads (n, 3) [N]."""
@@ -299,7 +299,7 @@ class Body(ABC):
         values, vectors = np.linalg.eigh(motions.T @ (self.mass @ motions))
         # a collinear component (two masses and a spring) cannot rotate about its line
         possible = values > 1e-12 * values.max(initial=0.0)
-        return motions @ (vectors[:, possible] / np.sqrt(values[possible]))
+        return np.asarray(motions @ (vectors[:, possible] / np.sqrt(values[possible])))
 
     def require_zero_at_fixed_vertices(self, vectors: Array, name: str) -> None:
         """Raise unless `vectors` (n, 3) are zero at the fixed vertices."""

@@ -205,4 +205,4 @@ def attach_capsules(body: BodySprings, capsules: Capsules) -> BodySprings:
 
 
 def _compute_row_dots(n: Array, rows: Array) -> Array:
-    return np.einsum("ka,...ka->...k", n, rows)
+    return np.asarray(np.einsum("ka,...ka->...k", n, rows))

@@ -101,7 +101,7 @@ class _ComponentRotation:
 
     def compute_torque(self, u: Array, load: Array) -> Array:
         """Σ x × f."""
-        return np.cross(self._compute_centre_offsets(u)[0], load[self.component]).sum(axis=0)
+        return np.asarray(np.cross(self._compute_centre_offsets(u)[0], load[self.component]).sum(axis=0))
 
     def rotate_loads(self, u: Array, load: Array, torque: Array) -> None:
         """Rotate the loads on this component (in place) by the δ that is expected to remove the torque."""
@@ -427,7 +427,7 @@ class StaticSolver:
         if self._rigid_modes.shape[1] == 0:
             return u
         part = self._rigid_modes @ (self._rigid_modes.T @ (self.body.mass @ u.ravel()))
-        return u - part.reshape(-1, 3)
+        return np.asarray(u - part.reshape(-1, 3))
 
     def _require_balance(self, load: Array) -> None:
         net = self._rigid_modes.T @ load.ravel()

@@ -34,7 +34,7 @@ class CatmullRomTrajectory:
         at = min(max(time / self.dt, 0.0), len(self.values) - 1.0)
         # steps end on frames up to rounding
         if abs(at - round(at)) < 1e-9:
-            return self.values[round(at)].copy()
+            return np.array(self.values[round(at)])
         k, s = int(at), at - int(at)
         p, q, a, b = self.values[k], self.values[k + 1], self.frame_slopes[k], self.frame_slopes[k + 1]
         # changes are added to p, so that rounding does not move a guide at rest

@@ -130,7 +130,8 @@ class Regions:
 
     def compute_distances(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
         """Distance (m,) [m] of each region average from that of the guide: |g| over the area of the region."""
-        return np.linalg.norm(self.compute_residuals(guide_positions, positions), axis=1) / self.areas
+        residuals = self.compute_residuals(guide_positions, positions)
+        return np.asarray(np.linalg.norm(residuals, axis=1) / self.areas)
 
     def joined(self, other: Regions, *, dependent: str = "refuse") -> Regions:
         """Return these regions and those of `other` between the same meshes, for example coarse and fine ones.

@@ -100,7 +100,7 @@ def merge_impact_zones(zone: IndexArray, stencils: IndexArray) -> IndexArray:
     rows = np.concatenate([np.repeat(zone[stencils[:, 0]], 3), np.arange(n)])
     columns = np.concatenate([zone[stencils[:, 1:]].ravel(), zone])
     graph = sp.csr_array((ones, (rows, columns)), shape=(n, n))
-    return sp.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+    return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def move_impact_zones(zone: IndexArray, masses: Array, before: Array, x: Array) -> Array:
