@@ -218,7 +218,7 @@ class ContactKKTSolver(KKTSolver):
         i = self._free_dof_indices[3 * pairs[:, 0, None] + np.repeat(np.arange(3), 3)]
         j = self._free_dof_indices[3 * pairs[:, 1, None] + np.tile(np.arange(3), 3)]
         free = (i >= 0) & (j >= 0)
-        return i[free].astype(np.int64) * self._matrix_size + j[free]
+        return np.asarray(i[free].astype(np.int64) * self._matrix_size + j[free])
 
 
 @dataclass(frozen=True)

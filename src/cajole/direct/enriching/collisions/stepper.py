@@ -129,4 +129,5 @@ def build_collision_handler(
     for name, value in (("friction", friction), ("distance", distance)):
         if value is not None:
             raise InputError(f"{name}={value:g} is for collisions; say collisions='fast', or 'exact', or leave it out")
-    return collisions
+    handler: CollisionResponse | None = collisions
+    return handler
