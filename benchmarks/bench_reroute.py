@@ -71,7 +71,7 @@ def window_of(pilot: cj.Animation) -> ControlWindow:
     stage = PilotSimulation(net, pilot)
     aims = build_goal_set(CORNER, net, stage.positions, DEFAULT_ALPHA)
     stage.reset_factor_cache(aims.last_frame - aims.first_frame)
-    return ControlWindow.for_goals(
+    return ControlWindow(
         stage,
         aims,
         ForceDistribution.for_goals(net, aims, compute_default_reach(net)),

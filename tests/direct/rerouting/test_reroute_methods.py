@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from cajole.direct.rerouting import ConeSearchOptions, least_force, pilot_simula
 from cajole.direct.rerouting.cone_search import find_best_step_in_cone, search_best_step_in_cone
 from cajole.direct.rerouting.force_distribution import ForceDistribution
 from cajole.direct.rerouting.goals import build_goal_set
-from cajole.direct.rerouting.least_force import ControlWindow, solve_limited_least_squares
+from cajole.direct.rerouting.least_force import ControlWindow, LeastForceOptions, solve_limited_least_squares
 from cajole.direct.rerouting.path_similarity import compute_path_similarity, compute_procrustes_distance
 from cajole.direct.rerouting.pattern import make_similarity_rule, solve_pattern
 from cajole.direct.rerouting.pilot_simulation import PilotSimulation
@@ -23,13 +24,15 @@ from cajole.direct.rerouting.tracking import ControlledMotion, track_targets
 from cajole.mesh.rotations import compute_minimal_rotation
 from derivatives import check_derivative
 
+CUT_OFF = LeastForceOptions(max_iterations=1, max_corrections=0)
 
-def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[ControlWindow, ForceDistribution]:
+
+def window_of(goals: list[cj.Goal], reach: float = 0.4, within: float = 0.01) -> ControlWindow:
     acting = PilotSimulation(cloth(), pilot())
     aims = build_goal_set(goals, cloth(), acting.positions, 150.0)
     spread = ForceDistribution.for_goals(cloth(), aims, reach)
     acting.reset_factor_cache(aims.last_frame - aims.first_frame)
-    return ControlWindow.for_goals(acting, aims, spread, acting.get_state(aims.first_frame)), spread
+    return ControlWindow(acting, aims, spread, acting.get_state(aims.first_frame), within=within)
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -38,20 +41,20 @@ def test_goals_by_all_forces_derivative(
 ) -> None:
     """Exact over the whole window, two goals at two frames, whether factors are kept or made again."""
     monkeypatch.setattr(pilot_simulation, "MAX_CACHED_FACTOR_SIZE", 10**9 if kept else 0)
-    window, _ = window_of(two_goals())
+    window = window_of(two_goals())
     shape = len(window.steps), 3
     y, way = 0.02 * random.normal(size=shape), 0.05 * random.normal(size=shape)
     J = window.compute_jacobian(window.rollout(y))
 
     def places(controls: Array) -> Array:
-        return -window.rollout(controls).compute_goal_residuals(window.simulation, window.goal_set).ravel()
+        return -window.rollout(controls).compute_goal_residuals().ravel()
 
     check_derivative(places, J @ way.ravel(), y, way)
 
 
 def test_slopes_of_an_older_run_identity(random: np.random.Generator) -> None:
     """Factors that a later run has overwritten are made again, not mistaken for its own."""
-    window, _ = window_of(two_goals())
+    window = window_of(two_goals())
     y = 0.05 * random.normal(size=(len(window.steps), 3))
     first = window.rollout(np.zeros_like(y))
     J = window.compute_jacobian(first)
@@ -62,57 +65,53 @@ def test_slopes_of_an_older_run_identity(random: np.random.Generator) -> None:
 
 def test_least_force_is_stationary_identity() -> None:
     """At what is found, forces are Jᵀλ: no change that keeps the goals saves any to first order."""
-    window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
-    found = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-3)
+    window = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)], within=1e-3)
+    found = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)))
     assert found.error < 1e-6
     J, y = window.compute_jacobian(found.motion), found.controls.ravel()
     lam = np.linalg.lstsq(J.T, y)[0]
     assert np.linalg.norm(y - J.T @ lam) < 0.15 * np.linalg.norm(y)
-    pattern = solve_pattern(window.simulation, window.goal_set, spread, window.initial_state, None, 0.01)
-    assert found.motion.compute_effort(1 / 60) < pattern.compute_effort(1 / 60)
+    assert found.motion.effort < solve_pattern(dataclasses.replace(window, within=0.01)).effort
 
 
-def test_search_keeps_goals_once_met_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_keeps_goals_once_met_identity() -> None:
     """A search from the pattern's forces that is cut off where it has lost the goal ends with a point that meets it."""
-    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 1)
-    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
-    window, spread = window_of([goal(EDGE, 30, (0.15, 0.1, 0.15), 10)])
-    pattern = solve_pattern(window.simulation, window.goal_set, spread, window.initial_state, None, 1e-4)
-    found = least_force.minimise_effort(window, window.gather(pattern.forces), None, 1e-4)
+    window, options = (
+        window_of([goal(EDGE, 30, (0.15, 0.1, 0.15), 10)], within=1e-4),
+        CUT_OFF,
+    )
+    pattern = solve_pattern(window)
+    found = least_force.minimise_effort(window, window.gather(pattern.forces), options=options)
     assert found.error <= 1e-4
-    lost = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-4)
+    lost = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), options=options)
     assert lost.error > 1e-4
 
 
-def cut_off(
-    monkeypatch: pytest.MonkeyPatch, goals: list[cj.Goal]
-) -> tuple[ControlWindow, ForceDistribution, ControlledMotion]:
+def cut_off(goals: list[cj.Goal]) -> tuple[ControlWindow, ControlledMotion]:
     """A search that is stopped far from its goals."""
-    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 1)
-    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
-    window, spread = window_of(goals)
-    led = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-4).motion
-    assert led.compute_goal_errors(window.simulation, window.goal_set).max() > 1e-3
-    return window, spread, led
+    window, options = window_of(goals, within=1e-4), CUT_OFF
+    led = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), options=options).motion
+    assert led.compute_goal_errors().max() > 1e-3
+    return window, led
 
 
-def test_what_a_search_misses_is_tracked_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_search_misses_is_tracked_identity() -> None:
     """The rest of the way is made up for step by step, from the forces found, and those make the motion again."""
-    window, spread, led = cut_off(monkeypatch, two_goals())
-    there = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, led, None)
-    assert there.compute_goal_errors(window.simulation, window.goal_set).max() < 1e-8
+    window, led = cut_off(two_goals())
+    there = least_force.correct_by_tracking(window, led)
+    assert there.compute_goal_errors().max() < 1e-8
     again = window.simulation.get_state(window.goal_set.first_frame)
     for k, force in enumerate(there.forces):
         again = window.simulation.step(again, window.goal_set.first_frame + 1 + k, force)
     np.testing.assert_allclose(again.displacement, there.states[-1].displacement, rtol=0, atol=1e-11)
-    nothing = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, there, None)
+    nothing = least_force.correct_by_tracking(window, there)
     np.testing.assert_allclose(nothing.forces, there.forces, rtol=0, atol=1e-6 * abs(there.forces).max())
 
 
-def test_tracking_on_top_of_forces_keeps_the_limit_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    window, spread, led = cut_off(monkeypatch, two_goals())
+def test_tracking_on_top_of_forces_keeps_the_limit_identity() -> None:
+    window, led = cut_off(two_goals())
     most = float(np.linalg.norm(led.forces, axis=2).max())
-    there = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, led, most)
+    there = least_force.correct_by_tracking(dataclasses.replace(window, limit=most), led)
     sizes = np.linalg.norm(there.forces, axis=2)
     assert most * (1 - 1e-9) <= sizes.max() <= most * (1 + 1e-12)
     again = window.initial_state
@@ -123,8 +122,8 @@ def test_tracking_on_top_of_forces_keeps_the_limit_identity(monkeypatch: pytest.
 
 def test_a_search_that_misses_is_landed_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """`reroute` ends on its goals also where the search is cut off, with less effort than the pattern's."""
-    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 2)
-    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
+    short = functools.partial(LeastForceOptions, max_iterations=2, max_corrections=0)
+    monkeypatch.setattr(least_force, "LeastForceOptions", short)
     asked = [goal(EDGE, 30, (0.15, 0.1, 0.15), 20)]
     found = cj.reroute(cloth(), pilot(), asked, "least-force", 1e-4)
     assert missed(found, asked).max() <= 1e-4
@@ -209,20 +208,13 @@ def test_paper_weight_of_force_identity() -> None:
 
 def test_similar_path_identity() -> None:
     """Carried out, the receding step is the pilot's path turned and scaled: its shape is the pilot's."""
-    window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
-    led = track_targets(
-        window.simulation,
-        window.goal_set,
-        spread.weights,
-        window.initial_state,
-        make_similarity_rule(window.simulation, window.goal_set),
-        None,
-    )
-    alike = compute_path_similarity(led.extract_path(window.simulation, EDGE), pilot().positions[16:31, EDGE])
+    window = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
+    led = track_targets(window, make_similarity_rule(window))
+    alike = compute_path_similarity(led.extract_path(EDGE), pilot().positions[16:31, EDGE])
     assert alike.shape_distance < 0.02
     assert alike.step_length_variation < 0.02
     assert alike.is_similar
-    assert led.compute_goal_errors(window.simulation, window.goal_set).max() < 1e-8
+    assert led.compute_goal_errors().max() < 1e-8
 
 
 def test_still_pilot_is_led_smoothly_identity() -> None:

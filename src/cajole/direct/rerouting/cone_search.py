@@ -1,7 +1,8 @@
-"""The scheme of Jeon and Choi 2007 as they describe it, in three dimensions: steps of scaled length, turned in a cone.
+"""Method "paper": the scheme of Jeon and Choi 2007 in three dimensions, steps of scaled length rotated within a cone.
 
-Two things of it are changed, or it would not move a node: forces come from the step's compliance (`tracking`) instead
-of eq. (10), and so does the force in the cost (17). Its one δ for all steps often ends beside the goal.
+Two parts differ, as the scheme would not move a node otherwise: forces come from the compliance of the step
+(`tracking`) instead of eq. (10), and so does the force in the cost (17). With one δ for all steps the path often ends
+beside the goal.
 """
 
 from __future__ import annotations
@@ -12,30 +13,22 @@ import numpy as np
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.direct.rerouting.force_distribution import ForceDistribution
-from cajole.direct.rerouting.goals import GoalSet
 from cajole.direct.rerouting.pattern import MAX_STEP_SCALE
-from cajole.direct.rerouting.pilot_simulation import PilotSimulation
-from cajole.direct.rerouting.tracking import ControlledMotion, TargetRule, TrackingContext, track_targets
-from cajole.dynamics.integrators import StepHistory
+from cajole.direct.rerouting.tracking import ControlledMotion, GoalWindow, TargetRule, TrackingContext, track_targets
 from cajole.errors import InputError
 from cajole.mesh.rotations import compute_minimal_rotation
 from cajole.progress import ProgressCallback, report_progress
 
-CONE_SEARCHES = ("closed", "discrete")
-# of a discrete search, whose cost is twice the square of them at every node
-MAX_POLAR_ANGLES = 1000
-
 
 @dataclass(frozen=True)
 class ConeSearchOptions:
-    """The dials of the paper's scheme.
+    """Options of the paper's scheme.
 
-    beta, gamma: weights of (17), of the distance in units of the goal's offset and of the force in body weights.
-    seek [rad]: half the angle of the cone at the end of its opening, which takes the share `opening` of the window; it
-    opens from nothing, so that the first steps go the pilot's way. deltas: δ of (13) that are tried. search: "closed",
-    the best direction of the cone in closed form, or "discrete", the best of `angles` polar angles and twice as many
-    around.
+    distance_weight, force_weight: β, γ of (17), for the distance in units of the goal's offset and the force in body
+    weights. max_cone_angle [rad]: half the angle of the open cone. opening_share: share of the window in which it opens
+    from 0, so that the first steps follow the pilot. step_scales: values of δ of (13) that are tried. search: "closed",
+    the best direction of the cone in closed form, or "discrete", the best of polar_angle_count polar angles and twice
+    as many around the axis.
     """
 
     distance_weight: float = 1.0
@@ -51,106 +44,78 @@ class ConeSearchOptions:
         checks.require_positive(self.force_weight, "force_weight", allow_zero=True)
         checks.require_positive(self.max_cone_angle, "max_cone_angle (rad)")
         checks.require_positive(self.opening_share, "opening_share")
-        checks.require_choice(self.search, "search", CONE_SEARCHES)
-        checks.require_integer(self.polar_angle_count, "polar_angle_count", minimum=2, maximum=MAX_POLAR_ANGLES)
+        checks.require_choice(self.search, "search", ("closed", "discrete"))
+        # the cost of a discrete search is twice the square of it, at every node
+        checks.require_integer(self.polar_angle_count, "polar_angle_count", minimum=2, maximum=1000)
         if not checks.require_sequence(self.step_scales, "step_scales", "a list of scales"):
             raise InputError("step_scales is empty: give the scales of steps to try, 1.0 among them")
         for delta in self.step_scales:
             checks.require_positive(delta, "each of step_scales")
 
-    def compute_cone_angle(self, window_share: float) -> float:
-        """Half the angle [rad] of the cone at the share s of the window."""
-        return self.max_cone_angle * min(1.0, window_share / self.opening_share)
-
 
 def solve_cone_search(
-    simulation: PilotSimulation,
-    goal_set: GoalSet,
-    distribution: ForceDistribution,
-    initial_state: StepHistory,
-    limit: float | None,
-    within: float,
-    options: ConeSearchOptions,
-    progress: ProgressCallback | None = None,
+    window: GoalWindow, options: ConeSearchOptions, progress: ProgressCallback | None = None
 ) -> ControlledMotion:
-    """Of all δ the one with least effort that reaches all goals, else the one that comes nearest."""
-    tried = []
+    """The motion of the δ with the least effort that reaches all goals, or of the one that comes nearest."""
+    motions = []
     for i, delta in enumerate(options.step_scales):
         report_progress(progress, i / len(options.step_scales), f"δ = {delta:.3g}")
-        tried.append(
-            track_targets(
-                simulation,
-                goal_set,
-                distribution.weights,
-                initial_state,
-                make_cone_search_rule(simulation, goal_set, delta, options),
-                limit,
-            )
-        )
+        motions.append(track_targets(window, make_cone_search_rule(window, delta, options)))
 
     def rank_motion(motion: ControlledMotion) -> tuple[bool, float]:
-        worst = float(motion.compute_goal_errors(simulation, goal_set).max())
-        return worst > within, worst if worst > within else motion.compute_effort(simulation.h)
+        worst = float(motion.compute_goal_errors().max())
+        return worst > window.within, worst if worst > window.within else motion.effort
 
-    return min(tried, key=rank_motion)
-
-
-def make_cone_search_rule(
-    simulation: PilotSimulation, goal_set: GoalSet, delta: float, options: ConeSearchOptions
-) -> TargetRule:
-    """Where the paper's search puts a node next, (13)-(17)."""
-    weight = simulation.body.weight
-    begun: dict[int, Array] = {}
-
-    def compute_targets(context: TrackingContext) -> Array:
-        places = np.empty_like(context.positions)
-        for row, g in enumerate(context.goal_indices):
-            start, end = int(goal_set.start_frames[g]), int(goal_set.end_frames[g])
-            pilot, target = simulation.positions[start : end + 1, goal_set.vertices[g]], goal_set.targets[g]
-            first = begun.setdefault(int(g), context.positions[row])
-            i = context.frame - 1 - start
-            R = _compute_step_scale(pilot, first, target, delta) * (pilot[i + 1] - pilot[i])  # eq. (13), (14)
-            far = max(float(np.linalg.norm(target - pilot[-1])), np.finfo(float).tiny)
-            pull = options.distance_weight / far**2, options.force_weight / (context.compliance[row] * weight) ** 2
-            w = pull[0] * (target - context.positions[row]) + pull[1] * (
-                context.free_positions[row] - context.positions[row]
-            )
-            cone = options.compute_cone_angle((i + 1) / (end - start))
-            angles = options.polar_angle_count if options.search == "discrete" else None
-            places[row] = context.positions[row] + (
-                find_best_step_in_cone(R, w, cone) if angles is None else search_best_step_in_cone(R, w, cone, angles)
-            )
-        return places
-
-    return compute_targets
+    return min(motions, key=rank_motion)
 
 
-def _compute_step_scale(pilot: Array, start: Array, target: Array, delta: float) -> float:
-    """L of eq. (13), bounded where the pilot ends near where it began."""
-    length, wanted = float(np.linalg.norm(pilot[-1] - pilot[0])), float(np.linalg.norm(target - start))
-    return delta * (MAX_STEP_SCALE if MAX_STEP_SCALE * length <= wanted else wanted / length)
+def make_cone_search_rule(window: GoalWindow, delta: float, options: ConeSearchOptions) -> TargetRule:
+    """Target positions by the paper's search, eq. (13)-(17)."""
+    weight, goals = window.simulation.body.weight, window.goal_set
+    # position of each goal's node at the start of its window
+    starts: dict[int, Array] = {}
+
+    def compute_target(context: TrackingContext, row: int, g: int) -> Array:
+        position, target, pilot = context.positions[row], goals.targets[g], window.get_pilot_path(g)
+        i, step_count = context.frame - 1 - int(goals.start_frames[g]), len(pilot) - 1
+        # L of eq. (13), bounded where the pilot ends near its start
+        length = float(np.linalg.norm(pilot[-1] - pilot[0]))
+        wanted = float(np.linalg.norm(target - starts.setdefault(g, position)))
+        scale = delta * (MAX_STEP_SCALE if MAX_STEP_SCALE * length <= wanted else wanted / length)
+        R = scale * (pilot[i + 1] - pilot[i])  # eq. (14)
+        offset = max(float(np.linalg.norm(target - pilot[-1])), np.finfo(float).tiny)
+        by_distance = options.distance_weight / offset**2
+        by_force = options.force_weight / (context.compliance[row] * weight) ** 2
+        w = by_distance * (target - position) + by_force * (context.free_positions[row] - position)
+        cone = options.max_cone_angle * min(1.0, (i + 1) / step_count / options.opening_share)
+        if options.search == "closed":
+            return np.asarray(position + find_best_step_in_cone(R, w, cone))
+        return np.asarray(position + search_best_step_in_cone(R, w, cone, options.polar_angle_count))
+
+    return lambda context: np.array(
+        [compute_target(context, row, int(g)) for row, g in enumerate(context.goal_indices)]
+    )
 
 
 def find_best_step_in_cone(R: Array, w: Array, cone: float) -> Array:
-    """R (3,) turned by at most `cone` [rad] so that its product with w (3,) is greatest.
+    """R (3,) rotated by at most `cone` [rad] so that its product with w (3,) is largest.
 
-    All candidates have the length of R, so that the cost (17), squares of distances from two points, is linear in the
-    direction: -w·(q + R') but for a constant, w = β (q_N* - q) + γ/C² (q_free - q).
+    All candidates have the length of R. The cost (17), squared distances from two points, is then linear in the
+    direction: -w·(q + R') + const, with w = β (q_N* - q) + γ/C² (q_free - q).
     """
     return np.asarray(compute_minimal_rotation(R, w, cone) @ R) if R.any() and w.any() else R
 
 
 def search_best_step_in_cone(R: Array, w: Array, cone: float, angles: int) -> Array:
-    """As `in_cone`, the best of `angles` polar angles up to `cone` and 2 `angles` around, as the paper searches."""
+    """As `find_best_step_in_cone`, by trial of `angles` polar angles and 2 `angles` around, as in the paper."""
     length = float(np.linalg.norm(R))
     if length == 0.0:
         return R
     axis = R / length
-    across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    across /= np.linalg.norm(across)
-    third = np.cross(axis, across)
+    second = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    second /= np.linalg.norm(second)
     polar = np.linspace(0.0, min(cone, np.pi), angles)[:, None, None]
     around = np.linspace(0.0, 2.0 * np.pi, 2 * angles, endpoint=False)[None, :, None]
-    ways = np.cos(polar) * axis + np.sin(polar) * (np.cos(around) * across + np.sin(around) * third)
-    flat = ways.reshape(-1, 3)
-    return np.asarray(length * flat[int(np.argmax(flat @ w))])
+    radial = np.cos(around) * second + np.sin(around) * np.cross(axis, second)
+    directions = (np.cos(polar) * axis + np.sin(polar) * radial).reshape(-1, 3)
+    return np.asarray(length * directions[int(np.argmax(directions @ w))])

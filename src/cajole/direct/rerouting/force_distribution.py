@@ -1,4 +1,4 @@
-"""How a control force is shared with the neighbours of the node that is led, so that it is not drawn into a spike."""
+"""Distribution of a control force over the neighbours of its node, so that the node is not pulled into a spike."""
 
 from __future__ import annotations
 
@@ -13,83 +13,70 @@ from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
 from cajole.direct.rerouting.goals import GoalSet
 
-# by default a node is led together with those within this many spacings
-DEFAULT_REACH_SPACINGS = 9.0
-# the reach in standard deviations of the bell
-REACH_DEVIATIONS = 3.0
-
 
 def compute_default_reach(body: BodySprings) -> float:
-    """[m] nine times the median distance of a vertex to its nearest neighbour."""
+    """[m] nine times the median distance from a vertex to its nearest neighbour."""
     lengths = _compute_edge_lengths(body)
     nearest = np.full(body.vertex_count, np.inf)
     for side in range(2):
         np.minimum.at(nearest, body.edges[:, side], lengths)
-    return DEFAULT_REACH_SPACINGS * float(np.median(nearest))
+    return 9.0 * float(np.median(nearest))
 
 
 @dataclass(frozen=True, eq=False)
 class ForceDistribution:
-    """Where the control of each goal acts: weights (G, n) of a force that is led step by step, 1 at its node, and
-    touched (G, n), whether a vertex is within reach at all."""
+    """Where the control of each goal acts.
+
+    weights: (G, n) of a force that is computed step by step, 1 at its node; is_within_reach: (G, n).
+    """
 
     weights: Array
     is_within_reach: NDArray[np.bool_]
 
     @classmethod
     def for_goals(cls, body: BodySprings, goal_set: GoalSet, reach: float) -> ForceDistribution:
-        """Bells that end at `reach` [m] along springs, or at the nearest other node that is led at the same time.
+        """Gaussians that end at `reach` [m] along springs, or at the nearest node that is controlled at the same time.
 
-        Wider bells of two nodes that are wanted apart would fight over what lies between: forces grow without bound.
+        If two nodes go apart, wider Gaussians would pull the vertices between them both ways, with unbounded forces.
         """
-        far = compute_graph_distances(body, goal_set.vertices, reach)
-        touched = far <= reach
-        touched[:, body.fixed] = False
-        between = np.where(_find_overlapping_windows(goal_set), far[:, goal_set.vertices], np.inf)
-        # short of it, so that the other has no weight at all
-        ends = np.minimum(reach, between.min(axis=1) * (1.0 - 1e-9))
-        return cls(np.where(touched, compute_gaussian_weights(far, ends), 0.0), touched)
+        distances = compute_graph_distances(body, goal_set.vertices, reach)
+        within = distances <= reach
+        within[:, body.fixed] = False
+        starts, ends, vertices = goal_set.start_frames, goal_set.end_frames, goal_set.vertices
+        overlap = (starts[:, None] < ends) & (starts < ends[:, None]) & (vertices[:, None] != vertices)
+        between = np.where(overlap, distances[:, vertices], np.inf)
+        # slightly shorter, so that the other node has no weight
+        widths = np.minimum(reach, between.min(axis=1) * (1.0 - 1e-9))
+        return cls(np.where(within, compute_gaussian_weights(distances, widths), 0.0), within)
 
     def select_goals(self, indices: IndexArray) -> ForceDistribution:
-        """That of some goals."""
+        """The distribution of a subset of the goals."""
         return ForceDistribution(self.weights[indices], self.is_within_reach[indices])
 
 
-def _find_overlapping_windows(goal_set: GoalSet) -> NDArray[np.bool_]:
-    """(G, G) whether two goals are of different vertices, in windows that overlap."""
-    overlap = (goal_set.start_frames[:, None] < goal_set.end_frames) & (
-        goal_set.start_frames < goal_set.end_frames[:, None]
-    )
-    return np.asarray(overlap & (goal_set.vertices[:, None] != goal_set.vertices))
+def compute_graph_distances(body: BodySprings, vertices: IndexArray, reach: float = np.inf) -> Array:
+    """(G, n) [m] distances along springs at rest from each of `vertices`, inf beyond `reach`.
 
-
-def compute_graph_distances(body: BodySprings, vertices: IndexArray, reach: float) -> Array:
-    """(G, n) [m] from each of `vertices` along springs at rest, infinite beyond `reach`.
-
-    Along springs, not through the air, so that a fold does not pull the layer below.
+    Along springs, not through space: a fold does not pull the layer below.
     """
-    return np.asarray(dijkstra(build_spring_graph(body), directed=False, indices=vertices, limit=reach))
+    n, ends = body.vertex_count, (body.edges[:, 0], body.edges[:, 1])
+    graph = sp.csr_array((_compute_edge_lengths(body), ends), shape=(n, n))
+    return np.asarray(dijkstra(graph, directed=False, indices=vertices, limit=reach))
 
 
 def compute_gaussian_weights(distances: Array, reach: Array) -> Array:
-    """Weights (G, n): Gaussians of the distances `far` (G, n) [m], 1 at none and 0 beyond `reach` (G,) [m]."""
-    width = np.maximum(reach, np.finfo(float).tiny)[:, None] / REACH_DEVIATIONS
+    """Weights (G, n) of distances (G, n) [m]: Gaussian, 1 at distance 0, cut off at `reach` (G,) [m], which is 3σ."""
+    width = np.maximum(reach, np.finfo(float).tiny)[:, None] / 3.0
     with np.errstate(over="ignore"):
         return np.where(distances <= reach[:, None], np.exp(-0.5 * (distances / width) ** 2), 0.0)
 
 
 def clamp_forces(force: Array, limit: float | None) -> Array:
-    """`force` (..., 3) with every vector cut to at most `limit` [N]."""
+    """`force` (..., 3) with every vector shortened to at most `limit` [N]."""
     if limit is None:
         return force
     size = np.linalg.norm(force, axis=-1, keepdims=True)
     return np.asarray(force * (limit / np.maximum(size, limit)))
-
-
-def build_spring_graph(body: BodySprings) -> sp.csr_array:
-    """(n, n) [m] the rest distance along each spring, one way."""
-    n = body.vertex_count
-    return sp.csr_array((_compute_edge_lengths(body), (body.edges[:, 0], body.edges[:, 1])), shape=(n, n))
 
 
 def _compute_edge_lengths(body: BodySprings) -> Array:

@@ -1,10 +1,9 @@
-"""What `reroute` is asked for: nodes that shall be somewhere at a frame, and from when on they are led there."""
+"""Goals of `reroute`: positions of nodes at frames, and the windows of frames in which the nodes are controlled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,19 +14,17 @@ from cajole.body import BodySprings
 from cajole.errors import InputError
 from cajole.mesh.base import MAX_COORDINATE
 
-# α of eq. (11) counts in body sizes here: frames of a window for a goal that lies one size away
+# α of eq. (11), here per body size: frames of the window of a goal that is one body size away from the pilot.
 DEFAULT_ALPHA = 150.0
-# shorter windows jerk
-MIN_WINDOW = 16
-# a window begins at frame 0 at the earliest, so that longer ones are all the same
-MAX_WINDOW = 2**31
+# Frames of a window: shorter ones jerk; all that are longer begin at frame 0.
+MIN_WINDOW, MAX_WINDOW = 16, 2**31
 
 
 @dataclass(frozen=True)
 class Goal:
-    """`vertex` shall be at `position` (3,) [m] at `frame` of the pilot.
+    """The position (3,) [m] of a vertex at a frame of the pilot.
 
-    window: over how many frames before that it is led; by default as many as the goal is far, eq. (11).
+    window: number of frames before it in which the vertex is controlled; eq. (11) when None.
     """
 
     vertex: int
@@ -39,7 +36,7 @@ class Goal:
 def build_pose_goals(
     positions: ArrayLike, frame: int, vertices: ArrayLike | None = None, *, window: int | None = None
 ) -> list[Goal]:
-    """A goal for each of `vertices`, or for all: a whole pose `positions` (n, 3) [m] at `frame`."""
+    """One goal for each of `vertices`, or for all: a whole pose `positions` (n, 3) [m] at `frame`."""
     pose = checks.require_real_array(positions, "positions", (None, 3))
     chosen = (
         np.arange(len(pose)) if vertices is None else checks.require_indices_or_mask(vertices, "vertices", len(pose))
@@ -49,10 +46,10 @@ def build_pose_goals(
 
 @dataclass(frozen=True, eq=False)
 class GoalSet:
-    """Goals as arrays: vertices, starts, ends (G,) and targets (G, 3) [m]; each is led in the steps after its start.
+    """Goals as arrays: vertices, start and end frames (G,), targets (G, 3) [m].
 
-    numbers (G,): which of the goals given each is. asked (G,): frames that each window would have if the
-    motion began early enough.
+    A goal is controlled in the steps after its start frame, up to its end frame. goal_indices: (G,) positions in the given
+    list of goals. requested_window_lengths: (G,) frames of the window, before it is cut at frame 0.
     """
 
     vertices: IndexArray
@@ -67,73 +64,71 @@ class GoalSet:
 
     @property
     def first_frame(self) -> int:
-        """The frame after which the first of them is led."""
+        """The first start frame."""
         return int(self.start_frames.min())
 
     @property
     def last_frame(self) -> int:
-        """The frame of the last goal."""
+        """The last end frame."""
         return int(self.end_frames.max())
 
     def select_goals(self, indices: IndexArray | NDArray[np.bool_]) -> GoalSet:
-        """Some of them."""
+        """A subset of the goals."""
         return replace(self, **{name: values[indices] for name, values in vars(self).items()})
 
     def find_active(self, frame: int) -> IndexArray:
-        """Those that are led in the step into `frame`."""
+        """Indices of the goals that are controlled in the step into `frame`."""
         return np.flatnonzero((self.start_frames < frame) & (frame <= self.end_frames))
 
     def split_by_overlap(self) -> list[GoalSet]:
-        """Goals whose windows overlap, together, in the order of time."""
+        """Groups of goals whose windows overlap, in order of time."""
         order = np.lexsort((self.end_frames, self.start_frames))
-        parts: list[list[int]] = []
-        reached = -1
-        for each in order:
-            if not parts or self.start_frames[each] >= reached:
-                parts.append([])
-            parts[-1].append(int(each))
-            reached = max(reached, int(self.end_frames[each]))
-        return [self.select_goals(np.array(part)) for part in parts]
+        groups: list[list[int]] = []
+        last = -1
+        for index in order:
+            if not groups or self.start_frames[index] >= last:
+                groups.append([])
+            groups[-1].append(int(index))
+            last = max(last, int(self.end_frames[index]))
+        return [self.select_goals(np.array(group)) for group in groups]
 
 
 def build_goal_set(goals: Goal | Sequence[Goal], body: BodySprings, pilot: Array, alpha: float) -> GoalSet:
-    """`goals` checked against the body and the pilot's positions (frames, n, 3), each with its window, eq. (11)."""
-    listed = _normalise_goals(goals)
-    fixed = set(body.fixed.tolist())
-    rows = [_check_goal(goal, number, fixed, pilot) for number, goal in enumerate(listed)]
-    _require_unique(rows)
-    vertices, ends = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
-    targets = np.array([row[2] for row in rows])
-    far = np.linalg.norm(targets - pilot[ends, vertices], axis=1)
-    usual = np.clip(np.ceil(alpha * far / body.size), MIN_WINDOW, MAX_WINDOW).astype(np.int64)
-    asked = np.array([min(goal.window or 0, MAX_WINDOW) for goal in listed], dtype=np.int64)
-    lengths = np.where(asked > 0, asked, usual)
-    # a window cannot begin before the motion does, nor before the node has been where it was asked for last
-    starts = np.maximum(ends - lengths, [_find_previous_goal_frame(vertices, ends, g) for g in range(len(rows))])
-    return GoalSet(vertices, starts, ends, targets, np.arange(len(rows)), lengths)
-
-
-def _find_previous_goal_frame(vertices: IndexArray, ends: IndexArray, g: int) -> int:
-    """The frame of the goal before g on the same vertex, or 0."""
-    return int(ends[(vertices == vertices[g]) & (ends < ends[g])].max(initial=0))
-
-
-def _normalise_goals(goals: Any) -> list[Goal]:
-    listed = (
+    """Check goals against the body and the pilot positions (frames, n, 3), and compute their windows, eq. (11)."""
+    listed: list[Goal] = (
         [goals]
         if isinstance(goals, Goal)
         else list(checks.require_sequence(goals, "goals", "a Goal, or a list of them"))
     )
     if not listed:
         raise InputError("goals is empty: say which vertex shall be where, cj.Goal(vertex=7, frame=60, position=...)")
-    for number, goal in enumerate(listed):
-        checks.require_instance(goal, Goal, f"goals[{number}]")
-    return listed
+    fixed, rows = set(body.fixed.tolist()), list[tuple[int, int, Array]]()
+    indices: dict[tuple[int, int], int] = {}
+    for index, goal in enumerate(listed):
+        checks.require_instance(goal, Goal, f"goals[{index}]")
+        vertex, frame, target = _check_goal(goal, f"goals[{index}]", fixed, pilot)
+        first = indices.setdefault((vertex, frame), index)
+        if first != index:
+            apart = float(np.linalg.norm(target - rows[first][2]))
+            raise InputError(
+                f"goals[{first}] and goals[{index}] both ask for vertex {vertex} at frame {frame}, {apart:.4g} m "
+                "apart; keep one of them"
+            )
+        rows.append((vertex, frame, target))
+    vertices, ends = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
+    targets = np.array([row[2] for row in rows])
+    distances = np.linalg.norm(targets - pilot[ends, vertices], axis=1)
+    usual = np.clip(np.ceil(alpha * distances / body.size), MIN_WINDOW, MAX_WINDOW).astype(np.int64)
+    requested = np.array([min(goal.window or 0, MAX_WINDOW) for goal in listed], dtype=np.int64)
+    lengths = np.where(requested > 0, requested, usual)
+    # a window begins no earlier than the motion, or than the previous goal of its vertex
+    previous = [int(ends[(vertices == v) & (ends < end)].max(initial=0)) for v, end in zip(vertices, ends)]
+    return GoalSet(vertices, np.maximum(ends - lengths, previous), ends, targets, np.arange(len(rows)), lengths)
 
 
-def _check_goal(goal: Goal, index: int, fixed: set[int], pilot: Array) -> tuple[int, int, Array]:
+def _check_goal(goal: Goal, name: str, fixed: set[int], pilot: Array) -> tuple[int, int, Array]:
+    """Vertex, frame and target (3,) of a valid goal."""
     frames, n = pilot.shape[:2]
-    name = f"goals[{index}]"
     vertex = checks.require_integer(goal.vertex, f"the vertex of {name}", minimum=0, maximum=n - 1)
     frame = checks.require_integer(goal.frame, f"the frame of {name}", minimum=0, maximum=frames - 1)
     target = checks.require_real_array(goal.position, f"the position of {name}", (3,))
@@ -143,24 +138,11 @@ def _check_goal(goal: Goal, index: int, fixed: set[int], pilot: Array) -> tuple[
         checks.require_integer(goal.window, f"the window of {name}")
     if frame == 0:
         raise InputError(
-            f"{name} is at frame 0, where the motion starts and nothing can have led it; ask for a later frame, or "
-            "start the pilot elsewhere"
+            f"{name} is at frame 0, where the motion starts and no step before it can be controlled; ask for a later "
+            "frame, or start the pilot elsewhere"
         )
     if vertex in fixed:
         raise InputError(
             f"{name} asks for vertex {vertex}, which is fixed; free it in the body, or lead one of its neighbours"
         )
     return vertex, frame, target
-
-
-def _require_unique(rows: list[tuple[int, int, Array]]) -> None:
-    seen: dict[tuple[int, int], int] = {}
-    for number, (vertex, frame, target) in enumerate(rows):
-        if (vertex, frame) in seen:
-            first = seen[vertex, frame]
-            apart = float(np.linalg.norm(target - rows[first][2]))
-            raise InputError(
-                f"goals[{first}] and goals[{number}] both ask for vertex {vertex} at frame {frame}, {apart:.4g} m "
-                "apart; keep one of them"
-            )
-        seen[vertex, frame] = number

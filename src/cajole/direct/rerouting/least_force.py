@@ -1,56 +1,49 @@
-"""Least force: of all forces within window, reach and limit those with the least sum of squares that meet the goals.
+"""Method "least-force": the forces within window, reach and limit with the least sum of squares that meet the goals.
 
-min ½|y|² with goals r(y) = 0 and |y_i| ≤ F. Goals are linearised with the exact adjoint at every iteration. The full
-Gauss-Newton step does not converge, as goals curve too much: steps are kept near by a proximal weight σ, which comes
-from the curvature that the last step met (Barzilai, Borwein), and accepted by a merit ½|y|² + μ|r|.
-There are several local minima; what is found is one of them. Where a search ends beside its goals, as it does where a
-window is long and what happens in it depends on every bump, the rest of the way is tracked step by step.
+min ½|y|² subject to goals r(y) = 0 and |y_i| ≤ F. Each iteration linearises the goals with the exact adjoint. The full
+Gauss-Newton step does not converge, as the goals curve too much: steps are kept short by a proximal weight σ, which
+follows from the curvature along the last step (Barzilai and Borwein), and accepted by the merit ½|y|² + μ|r|.
+There are several local minima, of which one is found. If a search ends beside its goals, as in long windows in which
+the motion depends on every bump, the rest of the way is tracked step by step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from cajole.arrays import Array, IndexArray
-from cajole.direct.rerouting.force_distribution import ForceDistribution, clamp_forces
-from cajole.direct.rerouting.goals import GoalSet
+from cajole.direct.rerouting.force_distribution import clamp_forces
 from cajole.direct.rerouting.pattern import ease_in
-from cajole.direct.rerouting.pilot_simulation import PilotSimulation
-from cajole.direct.rerouting.tracking import ControlledMotion, TrackingContext, track_targets
-from cajole.dynamics.integrators import StepHistory
+from cajole.direct.rerouting.tracking import ControlledMotion, GoalWindow, TrackingContext, track_targets
 from cajole.dynamics.linear_bdf2 import StepAdjoints
 from cajole.errors import SolveError
 from cajole.linalg.line_search import backtrack, satisfies_armijo
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 
-MAX_NEWTON_ITERATIONS = 60
-# the equation's residual, as a share of what was there to be done
-DUAL_TOLERANCE = 1e-9
-# lengths of a Newton step: down to 1e-10
-MAX_STEP_LENGTHS = 34
 
+@dataclass(frozen=True)
+class LeastForceOptions:
+    """Limits of the search for least forces."""
 
-def solve_limited_least_squares(
-    J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float | None
-) -> tuple[Array, Array]:
-    """y (m, 3) and λ (k,) for J (k, 3m), b (k,), c (m, 3)."""
-    if limit is None:
-        lam: Array = _solve_dense(J @ J.T / sigma + np.eye(len(b)) / kappa, b - J @ c.ravel())
-        return c + (J.T @ lam).reshape(-1, 3) / sigma, lam
-    # Newton's method maximises the concave dual
-    iterate = _evaluate_dual(J, b, c, sigma, kappa, limit, np.zeros(len(b)))
-    tolerance = DUAL_TOLERANCE * max(float(np.linalg.norm(iterate.gradient)), np.finfo(float).tiny)
-    for _ in range(MAX_NEWTON_ITERATIONS):
-        if float(np.linalg.norm(iterate.gradient)) <= tolerance:
-            break
-        step = _solve_dense(_compute_dual_hessian(J, c, sigma, kappa, limit, iterate.multipliers), iterate.gradient)
-        found = _search_dual_line(J, b, c, sigma, kappa, limit, iterate, step)
-        if found is None:
-            break
-        iterate = found
-    return iterate.controls, iterate.multipliers
+    max_iterations: int = 24
+    # The search ends if the goals are met to this share of `within` and an iteration saves less than this share of the
+    # effort; the goals are then refined to the last share, in at most so many corrections.
+    search_tolerance: float = 0.1
+    min_effort_decrease: float = 0.02
+    final_tolerance: float = 1e-4
+    max_corrections: int = 4
+    # Penalty of a linearised goal, relative to the stiffness of the controls: it is met exactly, unless forces are at
+    # their limit.
+    goal_penalty: float = 1e6
+    # Largest proximal weight from the curvature, and the one at which no step, however short, is better.
+    max_curvature_weight: float = 64.0
+    max_proximal_weight: float = 3e3
+    # A search from zero force that needs more than this share of the pattern's effort may be in a poor minimum.
+    poor_effort_share: float = 0.25
 
 
 @dataclass(frozen=True)
@@ -63,122 +56,122 @@ class _DualIterate:
     value: float
 
 
+def solve_limited_least_squares(
+    J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float | None
+) -> tuple[Array, Array]:
+    """y (m, 3) that minimises ½σ|y - c|² + ½κ|J y - b|² with |y_i| ≤ limit, and the multipliers λ (k,).
+
+    J (k, 3m), b (k,), c (m, 3). Newton's method on the concave dual.
+    """
+    lam = np.zeros(len(b))
+    if limit is None:
+        lam = np.asarray(np.linalg.solve(J @ J.T / sigma + np.eye(len(b)) / kappa, b - J @ c.ravel()))
+        return c + (J.T @ lam).reshape(-1, 3) / sigma, lam
+    bound = limit
+
+    def evaluate(lam: Array) -> _DualIterate:
+        y = clamp_forces(c + (J.T @ lam).reshape(-1, 3) / sigma, bound)
+        residual = b - J @ y.ravel()
+        value = 0.5 * sigma * float(((y - c) ** 2).sum()) + float(lam @ residual) - 0.5 * float(lam @ lam) / kappa
+        return _DualIterate(lam, y, residual - lam / kappa, value)
+
+    iterate = evaluate(lam)
+    # relative to the first gradient
+    tolerance = 1e-9 * max(float(np.linalg.norm(iterate.gradient)), np.finfo(float).tiny)
+    for _ in range(60):
+        if float(np.linalg.norm(iterate.gradient)) <= tolerance:
+            break
+        H = _compute_dual_hessian(J, c, sigma, kappa, bound, iterate.multipliers)
+        found = _search_dual_line(evaluate, iterate, np.asarray(np.linalg.solve(H, iterate.gradient)))
+        if found is None:
+            break
+        iterate = found
+    return iterate.controls, iterate.multipliers
+
+
 def _search_dual_line(
-    J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float, iterate: _DualIterate, step: Array
+    evaluate: Callable[[Array], _DualIterate], iterate: _DualIterate, step: Array
 ) -> _DualIterate | None:
+    """A step that increases the dual enough; None down to a length of 1e-10."""
     slope = float(iterate.gradient @ step)
     result = backtrack(
-        lambda length: _evaluate_dual(J, b, c, sigma, kappa, limit, iterate.multipliers + length * step),
+        lambda length: evaluate(iterate.multipliers + length * step),
         lambda trial, length: satisfies_armijo(-trial.value, -iterate.value, -slope, length),
-        max_trials=MAX_STEP_LENGTHS,
+        max_trials=34,
     )
     return result.trial if result is not None and result.accepted else None
 
 
-def _solve_dense(A: Array, b: Array) -> Array:
-    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
-
-
-def _evaluate_dual(J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float, lam: Array) -> _DualIterate:
-    """The dual at λ, with gradient b - J y - λ/κ."""
-    y = clamp_forces(c + (J.T @ lam).reshape(-1, 3) / sigma, limit)
-    left = b - J @ y.ravel() - lam / kappa
-    value = (
-        0.5 * sigma * float(((y - c) ** 2).sum()) + float(lam @ (b - J @ y.ravel())) - 0.5 * float(lam @ lam) / kappa
-    )
-    return _DualIterate(lam, y, left, value)
-
-
 def _compute_dual_hessian(J: Array, c: Array, sigma: float, kappa: float, limit: float, lam: Array) -> Array:
-    """Σ J_i D_i J_iᵀ/σ + I/κ; D_i = I within the limit and (ρ/|z|)(I - zzᵀ/|z|²) beyond."""
+    """Σ J_i D_i J_iᵀ/σ + I/κ; D_i = I within the limit and (F/|z|)(I - zzᵀ/|z|²) beyond it."""
     z = c + (J.T @ lam).reshape(-1, 3) / sigma
     size = np.linalg.norm(z, axis=1)
     beyond = size > limit
     share = np.where(beyond, limit / np.maximum(size, np.finfo(float).tiny), 1.0)
     blocks = J.reshape(len(J), -1, 3)
     scaled = blocks * share[:, None]
-    unit = z[beyond] / size[beyond, None]
-    along = np.einsum("kia,ia->ki", blocks[:, beyond], unit)
+    along = np.einsum("kia,ia->ki", blocks[:, beyond], z[beyond] / size[beyond, None])
     H = scaled.reshape(len(J), -1) @ J.T - (along * share[beyond]) @ along.T
     return np.asarray(H / sigma + np.eye(len(J)) / kappa)
 
 
 @dataclass(frozen=True, eq=False)
-class ControlWindow:
-    """What may be controlled: pairs of a step and a node (m,) of the group of `aims`, which starts at `past`.
+class ControlWindow(GoalWindow):
+    """A window with its unknowns: controls y (m, 3) [N] at pairs of a step and a vertex (m,).
 
-    A node is controlled in the steps that lead to a goal within whose reach it lies. Controls are y (m, 3) [N].
+    A vertex is controlled in the steps that lead to a goal within whose reach it lies.
     """
 
-    simulation: PilotSimulation
-    goal_set: GoalSet
-    initial_state: StepHistory
-    steps: IndexArray
-    vertices: IndexArray
+    @cached_property
+    def _pairs(self) -> tuple[IndexArray, IndexArray]:
+        goals = self.goal_set
+        mask = np.zeros((self.step_count, self.simulation.body.vertex_count), dtype=bool)
+        for start, end, row in zip(goals.start_frames, goals.end_frames, self.distribution.is_within_reach):
+            mask[start - goals.first_frame : end - goals.first_frame] |= row
+        steps, vertices = np.nonzero(mask)
+        return steps, vertices
 
-    @classmethod
-    def for_goals(
-        cls, simulation: PilotSimulation, goal_set: GoalSet, distribution: ForceDistribution, initial_state: StepHistory
-    ) -> ControlWindow:
-        """All nodes within reach, each over the windows of its goals."""
-        touched = np.zeros((goal_set.last_frame - goal_set.first_frame, simulation.body.vertex_count), dtype=bool)
-        for g, row in enumerate(distribution.is_within_reach):
-            touched[
-                goal_set.start_frames[g] - goal_set.first_frame : goal_set.end_frames[g] - goal_set.first_frame
-            ] |= row
-        steps, nodes = np.nonzero(touched)
-        return cls(simulation, goal_set, initial_state, steps, nodes)
+    @property
+    def steps(self) -> IndexArray:
+        return self._pairs[0]
 
-    def scatter(self, controls: Array) -> Array:
-        """Controls (m, 3) as forces (steps, n, 3)."""
-        forces = np.zeros((self.goal_set.last_frame - self.goal_set.first_frame, self.simulation.body.vertex_count, 3))
-        forces[self.steps, self.vertices] = controls
-        return forces
+    @property
+    def vertices(self) -> IndexArray:
+        return self._pairs[1]
 
     def gather(self, forces: Array) -> Array:
-        """Forces (steps, n, 3) as controls (m, 3)."""
-        return np.asarray(forces[self.steps, self.vertices])
+        """Controls (m, 3) of forces (steps, n, 3)."""
+        return np.asarray(forces[self._pairs])
 
     def rollout(self, controls: Array) -> ControlledMotion:
-        """The window's motion under the controls y (m, 3) [N]."""
-        forces, states = self.scatter(controls), [self.initial_state]
-        for k, frame in enumerate(range(self.goal_set.first_frame + 1, self.goal_set.last_frame + 1)):
-            states.append(self.simulation.step(states[-1], frame, forces[k], cache_factors=True))
-        return ControlledMotion(states, forces)
+        """The motion of the window under controls y (m, 3) [N]."""
+        forces, states = np.zeros((self.step_count, self.simulation.body.vertex_count, 3)), [self.initial_state]
+        forces[self._pairs] = controls
+        for k, force in enumerate(forces):
+            frame = self.goal_set.first_frame + 1 + k
+            states.append(self.simulation.step(states[-1], frame, force, cache_factors=True))
+        return ControlledMotion(self, states, forces)
 
     def compute_jacobian(self, motion: ControlledMotion) -> Array:
-        """(3G, 3m) [m/N] the derivatives of the goals' positions by the controls, along a `run`."""
-        aims, stage = self.goal_set, self.simulation
-        count = 3 * len(aims)
-        back = StepAdjoints.zeros(count, stage.body.vertex_count)
-        slopes = np.empty((count, len(self.steps), 3))
-        for k in range(aims.last_frame - aims.first_frame - 1, -1, -1):
-            frame = aims.first_frame + k + 1
-            for g in np.flatnonzero(aims.end_frames == frame):
-                back.displacement[3 * g : 3 * g + 3, aims.vertices[g]] += np.eye(3)
+        """(3G, 3m) [m/N] derivatives of the goal positions with respect to the controls, along a rollout."""
+        goals, count = self.goal_set, 3 * len(self.goal_set)
+        adjoints = StepAdjoints.zeros(count, self.simulation.body.vertex_count)
+        derivatives = np.empty((count, len(self.steps), 3))
+        for k in range(self.step_count - 1, -1, -1):
+            frame = goals.first_frame + k + 1
+            for g in np.flatnonzero(goals.end_frames == frame):
+                adjoints.displacement[3 * g : 3 * g + 3, goals.vertices[g]] += np.eye(3)
             before, after = motion.states[k], motion.states[k + 1]
-            back, by_load = stage.get_factored_step(frame, before).backpropagate(before, after, back)
-            here = slice(*np.searchsorted(self.steps, (k, k + 1)))
-            slopes[:, here] = by_load[:, self.vertices[here]]
-        return slopes.reshape(count, -1)
-
-
-MAX_ITERATIONS = 24
-# goals are met to this share of the target set before the search for less force ends, and polished to the second
-SEARCH_GOAL_TOLERANCE, FINAL_GOAL_TOLERANCE = 0.1, 1e-4
-# the search ends when an iteration saves less than this share of the effort
-MIN_EFFORT_DECREASE = 0.02
-# how firmly a linearised goal is held: its miss, as a share of what there is to do, where forces are not at their limit
-GOAL_PENALTY = 1e6
-MAX_PROXIMAL_WEIGHT, PROXIMAL_WEIGHT_LIMIT = 64.0, 3e3
-# a start from nothing that needs more than this share of the pattern's effort may have found a poor minimum
-POOR_EFFORT_SHARE = 0.25
-MAX_CORRECTIONS = 4
+            stepper = self.simulation.get_factored_step(frame, before)
+            adjoints, by_load = stepper.backpropagate(before, after, adjoints)
+            active = slice(*np.searchsorted(self.steps, (k, k + 1)))
+            derivatives[:, active] = by_load[:, self.vertices[active]]
+        return derivatives.reshape(count, -1)
 
 
 @dataclass(frozen=True, eq=False)
 class ControlIterate:
-    """Controls y (m, 3), the motion under them, and what the goals are missed by (3G,)."""
+    """Controls y (m, 3) [N], the motion under them, and the residuals of its goals (3G,) [m]."""
 
     controls: Array
     motion: ControlledMotion
@@ -186,7 +179,7 @@ class ControlIterate:
 
     @property
     def error(self) -> float:
-        """The farthest that a goal is missed by [m]."""
+        """Largest distance from a goal [m]."""
         return float(np.linalg.norm(self.goal_residual.reshape(-1, 3), axis=1).max())
 
     @property
@@ -199,157 +192,135 @@ class ControlIterate:
 
 
 def solve_least_force(
-    simulation: PilotSimulation,
-    goal_set: GoalSet,
-    distribution: ForceDistribution,
-    initial_state: StepHistory,
-    limit: float | None,
-    within: float,
+    window: ControlWindow,
     pattern_motion: ControlledMotion,
     progress: ProgressCallback | None = None,
+    options: LeastForceOptions | None = None,
 ) -> ControlledMotion:
-    """Searched from no force at all; where that misses a goal or saves little, from the `pattern`'s forces as well."""
-    simulation.reset_factor_cache(goal_set.last_frame - goal_set.first_frame)
-    window = ControlWindow.for_goals(simulation, goal_set, distribution, initial_state)
-    still, effort = np.zeros((len(window.steps), 3)), pattern_motion.compute_effort(simulation.h)
+    """Search from zero force; if that misses a goal or saves little, also from the forces of method "pattern"."""
+    limits = options or LeastForceOptions()
+    window.simulation.reset_factor_cache(window.step_count)
 
     def rank_motion(motion: ControlledMotion) -> tuple[float, float]:
-        return max(float(motion.compute_goal_errors(simulation, goal_set).max()), within), motion.compute_effort(
-            simulation.h
-        )
+        return max(float(motion.compute_goal_errors().max()), window.within), motion.effort
 
-    found = minimise_effort(window, still, limit, within, build_subprogress(progress, 0.0, 0.5)).motion
-    if rank_motion(found)[0] > within:
-        found = min(found, correct_by_tracking(simulation, goal_set, distribution, found, limit), key=rank_motion)
-    if rank_motion(found) > (within, POOR_EFFORT_SHARE * effort):
-        again = minimise_effort(
-            window, window.gather(pattern_motion.forces), limit, within, build_subprogress(progress, 0.5, 1.0)
-        )
+    no_force = np.zeros((len(window.steps), 3))
+    found = minimise_effort(window, no_force, build_subprogress(progress, 0.0, 0.5), limits).motion
+    if rank_motion(found)[0] > window.within:
+        found = min(found, correct_by_tracking(window, found), key=rank_motion)
+    if rank_motion(found) > (window.within, limits.poor_effort_share * pattern_motion.effort):
+        start = window.gather(pattern_motion.forces)
+        again = minimise_effort(window, start, build_subprogress(progress, 0.5, 1.0), limits)
         found = min(found, again.motion, key=rank_motion)
     return found
 
 
-def correct_by_tracking(
-    simulation: PilotSimulation,
-    goal_set: GoalSet,
-    distribution: ForceDistribution,
-    motion: ControlledMotion,
-    limit: float | None,
-) -> ControlledMotion:
-    """The motion `led` with what its goals are missed by made up for on the way, from its own forces and more.
+def correct_by_tracking(window: GoalWindow, motion: ControlledMotion) -> ControlledMotion:
+    """Track the paths of a motion, shifted gradually by the residuals of its goals, on top of its forces.
 
-    Steps are tracked one by one, so that this lands however much the motion depends on its past.
+    Steps are tracked one by one, so that the goals are reached however much the motion depends on its past.
     """
-    missed, path = (
-        motion.compute_goal_residuals(simulation, goal_set),
-        np.array([motion.extract_path(simulation, int(v)) for v in goal_set.vertices]),
-    )
+    goals, residuals = window.goal_set, motion.compute_goal_residuals()
+    paths = np.array([motion.extract_path(int(vertex)) for vertex in goals.vertices])
 
     def compute_targets(context: TrackingContext) -> Array:
         g = context.goal_indices
-        shares = (context.frame - goal_set.start_frames[g]) / (goal_set.end_frames[g] - goal_set.start_frames[g])
-        made_up = np.array([ease_in(share) for share in shares])[:, None] * missed[g]
-        return np.asarray(path[g, context.frame - goal_set.first_frame] + made_up)
+        shares = (context.frame - goals.start_frames[g]) / (goals.end_frames[g] - goals.start_frames[g])
+        shifts = np.array([ease_in(share) for share in shares])[:, None] * residuals[g]
+        return np.asarray(paths[g, context.frame - goals.first_frame] + shifts)
 
-    return track_targets(
-        simulation, goal_set, distribution.weights, motion.states[0], compute_targets, limit, motion.forces
-    )
+    return track_targets(window, compute_targets, motion.forces)
 
 
 def minimise_effort(
     window: ControlWindow,
     initial_controls: Array,
-    limit: float | None,
-    within: float,
     progress: ProgressCallback | None = None,
+    options: LeastForceOptions | None = None,
 ) -> ControlIterate:
-    """The controls found from y (m, 3) [N], which are within the limit.
+    """Search from controls (m, 3) [N] within the limit.
 
-    Where the search loses goals that it had met on its way, as at its start, the gentlest of those points stands.
+    If the search loses goals that it had met on its way, the iterate with the least effort of those is returned.
     """
-    now = _evaluate(window, initial_controls)
-    met = [now] if now.error <= within else []
-    J = window.compute_jacobian(now.motion)
+    limits = options or LeastForceOptions()
+    motion = window.rollout(initial_controls)
+    iterate = ControlIterate(initial_controls, motion, motion.compute_goal_residuals().ravel())
+    successful = [iterate] if iterate.error <= window.within else []
+    J = window.compute_jacobian(iterate.motion)
     sigma, share, mu = 1.0, 1.0, 0.0
-    for iteration in range(MAX_ITERATIONS):
-        report_progress(progress, iteration / MAX_ITERATIONS, f"iteration {iteration}, {now.error:.2g} m off")
-        found = _take_proximal_step(window, now, J, sigma, share, mu, limit)
+    for iteration in range(limits.max_iterations):
+        report_progress(
+            progress, iteration / limits.max_iterations, f"iteration {iteration}, {iterate.error:.2g} m off"
+        )
+        found = _take_proximal_step(window, iterate, J, sigma, share, mu, limits)
         if found is None:
             break
         new, lam, mu, share = found
         J_new = window.compute_jacobian(new.motion)
-        moved = (new.controls - now.controls).ravel()
-        sigma = _estimate_proximal_weight(moved, moved - (J_new - J).T @ lam)
-        settled = abs(now.effort - new.effort) <= MIN_EFFORT_DECREASE * now.effort
-        now, J = new, J_new
-        met += [now] if now.error <= within else []
+        # Barzilai-Borwein: curvature of the Lagrangian along the step
+        step = (new.controls - iterate.controls).ravel()
+        curvature, size = step - (J_new - J).T @ lam, float(step @ step)
+        sigma = float(np.clip(step @ curvature / size, 1.0, limits.max_curvature_weight)) if size > 0.0 else 1.0
+        is_settled = abs(iterate.effort - new.effort) <= limits.min_effort_decrease * iterate.effort
+        iterate, J = new, J_new
+        successful += [iterate] if iterate.error <= window.within else []
         share = min(1.0, 2.0 * share)
-        if settled and now.error <= SEARCH_GOAL_TOLERANCE * within:
+        if is_settled and iterate.error <= limits.search_tolerance * window.within:
             break
-    end = _refine_goals(window, now, J, limit, within)
-    return min(met, key=lambda point: point.effort) if met and end.error > within else end
+    for _ in range(limits.max_corrections):
+        if iterate.error <= limits.final_tolerance * window.within:
+            break
+        corrected = _apply_min_norm_correction(window, iterate, J, limits.goal_penalty)
+        if corrected is None or corrected.error >= iterate.error:
+            break
+        iterate = corrected
+    is_lost = successful and iterate.error > window.within
+    return min(successful, key=lambda each: each.effort) if is_lost else iterate
 
 
 def _take_proximal_step(
-    window: ControlWindow, iterate: ControlIterate, J: Array, sigma: float, share: float, mu: float, limit: float | None
+    window: ControlWindow,
+    iterate: ControlIterate,
+    J: Array,
+    sigma: float,
+    share: float,
+    mu: float,
+    limits: LeastForceOptions,
 ) -> tuple[ControlIterate, Array, float, float] | None:
-    """The next point, its multipliers, the weight of goals in the merit, and the share of the miss that was asked for.
+    """The next iterate, its multipliers, the merit weight μ, and the share of the residual that was asked for.
 
-    None where no step, however short, is better.
+    None if no step, however short, decreases the merit.
     """
-    firm = GOAL_PENALTY * len(J) / max(float((J**2).sum()), np.finfo(float).tiny)
-    while sigma <= PROXIMAL_WEIGHT_LIMIT:
-        ask = J @ iterate.controls.ravel() + share * iterate.goal_residual
-        y, lam = solve_limited_least_squares(J, ask, (1.0 - 1.0 / sigma) * iterate.controls, sigma, firm * sigma, limit)
+    penalty = limits.goal_penalty * len(J) / max(float((J**2).sum()), np.finfo(float).tiny)
+    while sigma <= limits.max_proximal_weight:
+        b = J @ iterate.controls.ravel() + share * iterate.goal_residual
+        c = (1.0 - 1.0 / sigma) * iterate.controls
+        y, lam = solve_limited_least_squares(J, b, c, sigma, penalty * sigma, window.limit)
         mu = max(mu, 1.5 * float(np.linalg.norm(lam)))
-        new = _try_evaluate(window, y)
+        new = _evaluate(window, y)
         if new is not None and not new.compute_merit(mu) < iterate.compute_merit(mu):
             # second-order correction: goals curve away from their tangents
-            new = _apply_min_norm_correction(window, new, J, limit)
+            new = _apply_min_norm_correction(window, new, J, limits.goal_penalty)
         if new is not None and new.compute_merit(mu) < iterate.compute_merit(mu):
             return new, lam, mu, share
         sigma, share = 3.0 * sigma, 0.5 * share
     return None
 
 
-def _estimate_proximal_weight(step: Array, gradient_change: Array) -> float:
-    """σ from the change of the Lagrangian's gradient along the last step."""
-    size = float(step @ step)
-    return float(np.clip(step @ gradient_change / size, 1.0, MAX_PROXIMAL_WEIGHT)) if size > 0.0 else 1.0
-
-
-def _refine_goals(
-    window: ControlWindow, iterate: ControlIterate, J: Array, limit: float | None, within: float
-) -> ControlIterate:
-    """Least corrections until goals are met, as far as they help."""
-    for _ in range(MAX_CORRECTIONS):
-        if iterate.error <= FINAL_GOAL_TOLERANCE * within:
-            break
-        new = _apply_min_norm_correction(window, iterate, J, limit)
-        if new is None or new.error >= iterate.error:
-            break
-        iterate = new
-    return iterate
-
-
 def _apply_min_norm_correction(
-    window: ControlWindow, iterate: ControlIterate, J: Array, limit: float | None
+    window: ControlWindow, iterate: ControlIterate, J: Array, goal_penalty: float
 ) -> ControlIterate | None:
-    """The least change of forces that takes the miss away to first order."""
+    """The least change of the controls that removes the residual to first order."""
     square = J @ J.T
-    square[np.diag_indices(len(square))] += np.trace(square) / (len(square) * GOAL_PENALTY**2)
+    square[np.diag_indices(len(square))] += np.trace(square) / (len(square) * goal_penalty**2)
     y = iterate.controls + (J.T @ np.linalg.solve(square, iterate.goal_residual)).reshape(-1, 3)
-    return _try_evaluate(window, clamp_forces(y, limit))
+    return _evaluate(window, clamp_forces(y, window.limit))
 
 
-def _try_evaluate(window: ControlWindow, y: Array) -> ControlIterate | None:
-    """The point at y; None where a step of the motion fails."""
+def _evaluate(window: ControlWindow, controls: Array) -> ControlIterate | None:
+    """The iterate at controls (m, 3); None if a step of the motion fails."""
     try:
-        return _evaluate(window, y)
+        motion = window.rollout(controls)
     except SolveError:
         return None
-
-
-def _evaluate(window: ControlWindow, y: Array) -> ControlIterate:
-    led = window.rollout(y)
-    return ControlIterate(y, led, led.compute_goal_residuals(window.simulation, window.goal_set).ravel())
+    return ControlIterate(controls, motion, motion.compute_goal_residuals().ravel())

@@ -1,7 +1,8 @@
-"""The receding similarity step: from where a node is, its way on is the pilot's, turned and scaled to end in the goal.
+"""Method "pattern": each step is the pilot's, rotated and scaled so that the rest of the path ends at the goal.
 
-Carried out exactly this is a similar image of the pilot's path whatever its scale, so that the paper's search for δ is
-not needed: it always lands.
+Let p_i … p_N be the rest of the pilot's path, and x the node's position. The step is s R (p_{i+1} - p_i), with the
+rotation R and the scale s that take p_N - p_i to target - x. Carried out exactly, the path is similar to the pilot's,
+and it always reaches the goal: the paper's search for δ is not needed.
 """
 
 from __future__ import annotations
@@ -9,36 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from cajole.arrays import Array
-from cajole.direct.rerouting.force_distribution import ForceDistribution
-from cajole.direct.rerouting.goals import GoalSet
 from cajole.direct.rerouting.path_similarity import compute_path_similarity
-from cajole.direct.rerouting.pilot_simulation import PilotSimulation
-from cajole.direct.rerouting.tracking import ControlledMotion, TargetRule, TrackingContext, track_targets
-from cajole.dynamics.integrators import StepHistory
+from cajole.direct.rerouting.tracking import ControlledMotion, GoalWindow, TargetRule, TrackingContext, track_targets
 from cajole.mesh.rotations import compute_minimal_rotation
 from cajole.progress import ProgressCallback, report_progress
 
-# shares of the window over which the pilot's own step gives way to the similar one; each is one pass
-BLEND_SHARES = (0.0, 0.4)
-# steps are lengthened at most so much: a pilot that ends near where it began would be thrown about
+# Largest scale of a step: a pilot that ends near its start would be thrown about.
 MAX_STEP_SCALE = 6.0
-# the share of the window after which a step may turn by any angle
-FULL_ROTATION_SHARE = 0.5
 
 
-def make_similarity_rule(simulation: PilotSimulation, goal_set: GoalSet, *, blend_share: float = 0.0) -> TargetRule:
-    """Where the similar path goes next; soft: the share of the window in which it takes over from the pilot's."""
+def make_similarity_rule(window: GoalWindow, *, blend_share: float = 0.0) -> TargetRule:
+    """Target positions along the similar path; blend_share: share of the window that blends from the pilot's step."""
 
     def compute_targets(context: TrackingContext) -> Array:
         steps = [
             _compute_similar_step(
-                simulation.positions[goal_set.start_frames[g] : goal_set.end_frames[g] + 1, goal_set.vertices[g]],
-                goal_set.targets[g],
-                here,
-                context.frame - 1 - int(goal_set.start_frames[g]),
+                window.get_pilot_path(g),
+                window.goal_set.targets[g],
+                position,
+                context.frame - 1 - int(window.goal_set.start_frames[g]),
                 blend_share,
             )
-            for g, here in zip(context.goal_indices, context.positions)
+            for g, position in zip(context.goal_indices, context.positions)
         ]
         return context.positions + np.array(steps)
 
@@ -46,81 +39,51 @@ def make_similarity_rule(simulation: PilotSimulation, goal_set: GoalSet, *, blen
 
 
 def _compute_similar_step(pilot: Array, target: Array, position: Array, i: int, blend_share: float) -> Array:
-    """Step i of a window from `here`; pilot (N + 1, 3)."""
+    """Step i (3,) [m] of a window from a position (3,); pilot: (N + 1, 3)."""
     N = len(pilot) - 1
-    own, way, left = pilot[i + 1] - pilot[i], pilot[N] - pilot[i], target - position
+    own, remaining, wanted = pilot[i + 1] - pilot[i], pilot[N] - pilot[i], target - position
+    if i == N - 1:
+        return np.asarray(wanted)
     s = (i + 1) / N
-    length, wanted = float(np.linalg.norm(way)), float(np.linalg.norm(left))
-    if length * MAX_STEP_SCALE >= wanted:
-        scale, missing = (wanted / length if length else 0.0), 0.0
+    length, wanted_length = float(np.linalg.norm(remaining)), float(np.linalg.norm(wanted))
+    if length * MAX_STEP_SCALE >= wanted_length:
+        scale, missing = (wanted_length / length if length else 0.0), 0.0
     else:
-        scale, missing = MAX_STEP_SCALE, 1.0 - MAX_STEP_SCALE * length / wanted
-    similar = scale * (compute_minimal_rotation(way, left, np.pi * min(1.0, s / FULL_ROTATION_SHARE)) @ own)
-    # what the pilot's motion cannot be scaled to is gone smoothly
-    similar += missing * (ease_in(s) - ease_in(i / N)) / (1.0 - ease_in(i / N)) * left
-    share = 1.0 if blend_share == 0.0 else _smoothstep(min(1.0, s / blend_share))
-    return np.asarray(left if i == N - 1 else (1.0 - share) * own + share * similar)
+        scale, missing = MAX_STEP_SCALE, 1.0 - MAX_STEP_SCALE * length / wanted_length
+    # from the middle of the window on, the step may turn by any angle
+    similar = scale * (compute_minimal_rotation(remaining, wanted, np.pi * min(1.0, s / 0.5)) @ own)
+    # the part that the scale cannot provide is covered smoothly
+    similar += missing * (ease_in(s) - ease_in(i / N)) / (1.0 - ease_in(i / N)) * wanted
+    if blend_share == 0.0:
+        return np.asarray(similar)
+    x = min(1.0, s / blend_share)
+    share = x * x * (3.0 - 2.0 * x)
+    return np.asarray((1.0 - share) * own + share * similar)
 
 
 def ease_in(s: float) -> float:
-    """From 0 to 1 without a jerk at the start, and without a stop at the end."""
+    """0 to 1 with zero slope at the start and nonzero slope at the end."""
     return 0.5 * s * s * (3.0 - s)
 
 
-def _smoothstep(s: float) -> float:
-    return s * s * (3.0 - 2.0 * s)
+def solve_pattern(window: GoalWindow, progress: ProgressCallback | None = None) -> ControlledMotion:
+    """Of two blends, the motion with the least effort that reaches all goals on similar paths.
 
-
-def solve_pattern(
-    simulation: PilotSimulation,
-    goal_set: GoalSet,
-    distribution: ForceDistribution,
-    initial_state: StepHistory,
-    limit: float | None,
-    within: float,
-    progress: ProgressCallback | None = None,
-) -> ControlledMotion:
-    """Of a few soft starts the one with least effort that reaches all goals and keeps the pattern.
-
-    Where none does both, reaching counts first.
+    If none does both, reaching the goals comes first.
     """
-    tried = []
-    for i, soft in enumerate(BLEND_SHARES):
-        report_progress(progress, i / len(BLEND_SHARES), f"path {i + 1} of {len(BLEND_SHARES)}")
-        tried.append(
-            track_targets(
-                simulation,
-                goal_set,
-                distribution.weights,
-                initial_state,
-                make_similarity_rule(simulation, goal_set, blend_share=soft),
-                limit,
-            )
-        )
+    blends = 0.0, 0.4
+    motions = []
+    for i, blend_share in enumerate(blends):
+        report_progress(progress, i / len(blends), f"path {i + 1} of {len(blends)}")
+        motions.append(track_targets(window, make_similarity_rule(window, blend_share=blend_share)))
 
     def rank_motion(motion: ControlledMotion) -> tuple[bool, bool, float]:
-        worst = float(motion.compute_goal_errors(simulation, goal_set).max())
-        missed = worst > within
-        return (
-            missed,
-            not has_similar_paths(simulation, goal_set, motion),
-            worst if missed else motion.compute_effort(simulation.h),
-        )
+        worst, goals = float(motion.compute_goal_errors().max()), window.goal_set
+        is_missed, is_similar = worst > window.within, True
+        for g, vertex in enumerate(goals.vertices):
+            path = motion.extract_path(int(vertex))[goals.start_frames[g] - goals.first_frame :]
+            pilot = window.get_pilot_path(g)
+            is_similar = is_similar and compute_path_similarity(path[: len(pilot)], pilot).is_similar
+        return is_missed, not is_similar, worst if is_missed else motion.effort
 
-    return min(tried, key=rank_motion)
-
-
-def has_similar_paths(simulation: PilotSimulation, goal_set: GoalSet, motion: ControlledMotion) -> bool:
-    """Whether every path has the shape of the pilot's."""
-    return all(
-        compute_path_similarity(*extract_path_pair(simulation, goal_set, motion, g)).is_similar
-        for g in range(len(goal_set))
-    )
-
-
-def extract_path_pair(
-    simulation: PilotSimulation, goal_set: GoalSet, motion: ControlledMotion, g: int
-) -> tuple[Array, Array]:
-    """The path of aim g over its window and the pilot's there, (N + 1, 3) [m] each."""
-    vertex, frames = int(goal_set.vertices[g]), np.arange(goal_set.start_frames[g], goal_set.end_frames[g] + 1)
-    return motion.extract_path(simulation, vertex)[frames - goal_set.first_frame], simulation.positions[frames, vertex]
+    return min(motions, key=rank_motion)
