@@ -55,7 +55,7 @@ def test_pull_cancel_identity() -> None:
     assert session.snapshot is before
     session.grab(ends).commit()
     assert session.snapshot is before
-    with pytest.raises(cj.InputError, match="the hand is empty"):
+    with pytest.raises(cj.InputError, match="the drag has ended"):
         pull.move(FORCE)
 
 
@@ -73,9 +73,9 @@ def test_pull_alone_identity() -> None:
         pull.move(1e300 * FORCE)
     np.testing.assert_array_equal(session.displacement, good)
     assert pull.load.forces is force
-    with pytest.raises(cj.InputError, match="still in the hand"):
+    with pytest.raises(cj.InputError, match="a drag is still active"):
         session.undo()
-    with pytest.raises(cj.InputError, match="still in the hand"):
+    with pytest.raises(cj.InputError, match="a drag is still active"):
         session.grab(ends)
     pull.commit()
     assert [load.load_id for load in session.loads] == [first.load_id, pull.load.load_id]

@@ -1,6 +1,6 @@
-"""What else one could do with keys, to compare with: a spline of the shapes, and a PD pull along it.
+"""Baselines for comparison with `keyframe`: a spline through the keys, and simulations under PD control along it.
 
-Neither looks ahead. The spline knows no physics; the PD controller knows it, but must be tuned.
+The spline knows no physics. The PD controller does, but does not look ahead and must be tuned.
 """
 
 from __future__ import annotations
@@ -21,25 +21,20 @@ from cajole.mesh.tet import compute_signed_volumes
 from cajole.reduction import ReducedSolid
 from cajole.reduction.trajectory import build_newmark_coefficients, compute_predictor, rollout_pd
 
-# Stiffness of the pull, in units of the body's first frequency: from half as fast as the body sways to far stiffer.
-PD_GAINS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-
 
 def interpolate_keys(body: Body, keys: Mapping[int, Key | ArrayLike], frames: int | None = None) -> Array:
     """Catmull-Rom through the keys (frames, n, 3) [m]: p'ᵢ = (pᵢ₊₁ - pᵢ₋₁) / (tᵢ₊₁ - tᵢ₋₁), one-sided at the ends.
 
-    It starts at rest unless there is a key at frame 0, and stays at the last key. Raises InputError as `keyframe` does.
+    Starts at rest unless there is a key at frame 0, and stays at the last key. Raises InputError as `keyframe` does.
     """
-    wanted, count = check_keys(body, keys, frames)
-    poses = {
-        0: np.zeros((body.vertex_count, 3)),
-        **{frame: np.asarray(key.displacement) for frame, key in wanted.items()},
-    }
+    checked, count = check_keys(body, keys, frames)
+    poses = {0: np.zeros((body.vertex_count, 3))}
+    poses |= {frame: np.asarray(key.displacement) for frame, key in checked.items()}
     return np.tensordot(compute_spline_weights(list(poses), count), np.stack(list(poses.values())), axes=1)
 
 
 def compute_spline_weights(key_frames: Sequence[int], count: int) -> Array:
-    """What share (count, k) each of k poses, at rising frames `places`, has in each frame of `spline`."""
+    """Weights (count, k) of k poses at increasing key frames in each frame of the Catmull-Rom spline."""
     t, p = np.array(key_frames, dtype=np.float64), np.eye(len(key_frames))
     if len(t) == 1:
         return np.ones((count, 1))
@@ -50,7 +45,7 @@ def compute_spline_weights(key_frames: Sequence[int], count: int) -> Array:
 
 
 def compute_volume_ratios(body: BodySolid, displacements: ArrayLike) -> Array:
-    """Volume of each frame as a share of that at rest (frames,), of displacements (frames, n, 3) [m]."""
+    """Volume of each frame relative to the rest volume (frames,), for displacements (frames, n, 3) [m]."""
     checks.require_instance(body, BodySolid, "body")
     moved = checks.require_real_array(displacements, "displacements", (None, body.vertex_count, 3))
     totals = [compute_signed_volumes(body.vertices + u, body.mesh.tets).sum() for u in moved]
@@ -59,7 +54,7 @@ def compute_volume_ratios(body: BodySolid, displacements: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PDBaseline:
-    """A simulation under a PD pull: gain in units of the first frequency, states and controls (T, r)."""
+    """A simulation under PD control: gain in units of the first frequency, states and controls (T, r)."""
 
     gain: float
     states: Array
@@ -67,25 +62,29 @@ class PDBaseline:
 
 
 def simulate_pd_baselines(
-    model: ReducedSolid, target_displacements: ArrayLike, dt: float, *, gains: Sequence[float] = PD_GAINS
+    model: ReducedSolid,
+    target_displacements: ArrayLike,
+    dt: float,
+    *,
+    gains: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0),
 ) -> tuple[PDBaseline, ...]:
-    """Simulate w = kp (path - z) - kd ż for each gain, kp = (gain ω₁)², critically damped; one full simulation each.
+    """Simulate w = kp (target - z) - kd ż for each gain, kp = (gain ω₁)², critically damped; one simulation each.
 
-    path: displacements (frames, n, 3) [m], such as a spline; frame 0 is where the motion begins, at rest.
-    Gains under which a step does not converge are left out. Raises NotConverged when none is left.
+    target_displacements: (frames, n, 3) [m], such as a spline; the motion begins at its frame 0, at rest.
+    Gains with which a step does not converge are left out. Raises NotConverged when none is left.
     """
     h = checks.require_positive(dt, "dt (s)")
     target = model.project(
         checks.require_real_array(target_displacements, "target_displacements", (None, model.body.vertex_count, 3))
     )
     start = compute_predictor(model.kernel_data, target[0], np.zeros(model.size), h)
-    plan = build_newmark_coefficients(np.full(len(target), h))
-    found = []
+    coefficients = build_newmark_coefficients(np.full(len(target), h))
+    baselines = []
     for gain in gains:
         frequency = checks.require_positive(gain, "gains") * model.first_angular_frequency
-        motion = rollout_pd(model.kernel_data, plan, start, np.ascontiguousarray(target[1:]), frequency)
+        motion = rollout_pd(model.kernel_data, coefficients, start, np.ascontiguousarray(target[1:]), frequency)
         if motion is not None:
-            found.append(PDBaseline(gain, motion.coordinates, motion.controls))
-    if not found:
+            baselines.append(PDBaseline(gain, motion.coordinates, motion.controls))
+    if not baselines:
         raise NotConverged("no gain could be simulated with this timestep; use a smaller dt, or smaller gains")
-    return tuple(found)
+    return tuple(baselines)

@@ -1,4 +1,4 @@
-"""Keys: what an animator asks for at a frame, checked, and turned into costs on the reduced state."""
+"""Keys: poses wanted at frames, their checks, and their costs on the reduced state."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from cajole.body.solid import InversionReport, find_inverted_tets
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
 
-# A key whose shape is off the rest shape's by less than this share of it is positions: as displacements, it would
-# blow the body up to about twice its size.
-POSITIONS_THRESHOLD = 0.5
-# What a held vertex may be off its place, in body sizes, to be at it.
+# Distance [body sizes] within which a fixed vertex is at its rest position.
 FIXED_VERTEX_TOLERANCE = 1e-6
 
 
@@ -27,7 +24,7 @@ FIXED_VERTEX_TOLERANCE = 1e-6
 class Key:
     """A pose wanted at a frame.
 
-    displacement: (n, 3) [m]; vertices: only these count, the rest is free; weight: relative to other keys;
+    displacement: (n, 3) [m]; vertices: only these have a cost, the others are free; weight: relative to other keys;
     hard: met exactly instead of weighed against effort.
     """
 
@@ -43,9 +40,9 @@ KeysLike = Mapping[int, Key | ArrayLike] | Iterable[tuple[int, Key | ArrayLike]]
 def check_keys(
     body: Body, keys: KeysLike, frames: int | None, *, loop: bool = False, fixed_displacement: Array | None = None
 ) -> tuple[dict[int, Key], int]:
-    """Keys in order of time with checked poses, and the number of frames (up to the last key's when None).
+    """Checked keys in order of time, and the number of frames (up to the last key when None).
 
-    loop: frames count modulo their number. held: (n, 3), where the fixed vertices stay; at rest when None.
+    loop: frames count modulo their number. fixed_displacement: (n, 3) of the fixed vertices; at rest when None.
     """
     checks.require_bool(loop, "loop")
     pairs = parse_key_pairs(keys)
@@ -65,7 +62,7 @@ def check_keys(
 
 
 def parse_key_pairs(keys: KeysLike) -> list[tuple[int, Key | ArrayLike]]:
-    """Frames and what is wanted there, in the order given."""
+    """Frames and keys in the order given."""
     wrong = InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
     try:
         pairs = [(frame, key) for frame, key in (keys.items() if isinstance(keys, Mapping) else keys)]
@@ -100,13 +97,20 @@ def _check_key(body: Body, key: Key | ArrayLike, frame: int, fixed_displacement:
 
 
 def require_displacement(body: Body, key: Key, frame: int) -> Array:
-    """The key's displacement (n, 3). Raises InputError for animations and for positions."""
+    """The key's displacement (n, 3) [m]. Raises InputError for animations and for positions."""
     if isinstance(key.displacement, Animation):
         raise InputError(
             f"the key at frame {frame} is an animation; give one frame of it, as in animation.displacements[-1]"
         )
     pose = body.check_vertex_vectors(key.displacement, f"key at frame {frame}")
-    if _is_positions(body, pose):
+    # positions have the shape of the body itself, or fixed vertices at their rest positions, away from the origin
+    fixed, near = body.vertices[body.fixed], FIXED_VERTEX_TOLERANCE * body.size
+    is_away = np.abs(fixed).max(initial=0.0) > 1e3 * near
+    rest, centred = body.vertices - body.vertices.mean(axis=0), pose - pose.mean(axis=0)
+    # as displacements, a shape this close to the rest shape would enlarge the body to about twice its size
+    if (is_away and np.abs(pose[body.fixed] - fixed).max() <= near) or (
+        np.linalg.norm(centred - rest) < 0.5 * np.linalg.norm(rest)
+    ):
         raise InputError(
             f"the key at frame {frame} looks like positions of the vertices, but keys are displacements; subtract"
             " body.vertices from it"
@@ -114,28 +118,18 @@ def require_displacement(body: Body, key: Key, frame: int) -> Array:
     return pose
 
 
-def _is_positions(body: Body, pose: Array) -> bool:
-    """Whether `pose` (n, 3) has the shape of the body itself, or has held vertices at their places, far from zero."""
-    held, near = body.vertices[body.fixed], FIXED_VERTEX_TOLERANCE * body.size
-    if np.abs(held).max(initial=0.0) > 1e3 * near and np.abs(pose[body.fixed] - held).max() <= near:
-        return True
-    rest = body.vertices - body.vertices.mean(axis=0)
-    return bool(np.linalg.norm(pose - pose.mean(axis=0) - rest) < POSITIONS_THRESHOLD * np.linalg.norm(rest))
-
-
 def require_few_inversions(body: Body, pose: Array, name: str) -> None:
-    """Raise InputError unless the tets that a key `name` turns inside out are few, or none.
+    """Raise InputError if the key `name` inverts more than a few tets.
 
-    The cost of a key is a distance of vertices and knows no elements, so that a few inverted ones do no harm to it.
+    The cost of a key is a distance of vertices, without elements: a few inverted tets do no harm.
     """
     found = find_inverted_tets(body, pose)
     if found is None or found.volume_share <= InversionReport.MAX_FEW:
         return
     if found.volume_share > InversionReport.MIRRORED:
         raise InputError(
-            f"{name} turns {found.count_text} inside out: the shape is mirrored or pressed through itself, and "
-            f"no motion "
-            "leads there; of a shape from another program, check the axes, the order of its vertices, and that "
+            f"{name} turns {found.count_text} inside out: the shape is mirrored or pressed through itself, and no "
+            "motion leads there; of a shape from another program, check the axes, the order of its vertices, and that "
             "body.vertices were subtracted; of one under loads, reduce them"
         )
     raise InputError(
@@ -145,7 +139,7 @@ def require_few_inversions(body: Body, pose: Array, name: str) -> None:
 
 
 def describe_inversions(body: Body, poses: Mapping[int, Array]) -> tuple[str, ...]:
-    """What to say of the few tets that keys {frame: pose (n, 3)} turn inside out; nothing where there are none."""
+    """Notes on the few tets that keys {frame: pose (n, 3)} invert; empty if there are none."""
     found = {frame: find_inverted_tets(body, pose) for frame, pose in poses.items()}
     return tuple(
         f"the key at frame {frame} has {each.count_text} inside out, which the cost does not see; "
@@ -156,9 +150,9 @@ def describe_inversions(body: Body, poses: Mapping[int, Array]) -> tuple[str, ..
 
 
 def build_key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
-    """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units of m L², in which a full key of weight one has H = I.
+    """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t) [m L²]; a full key of weight one has H = I.
 
-    A partial key weighs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that the same dial applies.
+    A partial key costs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that weights mean the same.
     """
     pose = np.asarray(key.displacement)
     if key.vertices is None:
@@ -177,19 +171,19 @@ def build_key_rows(model: ReducedModel, key: Key) -> tuple[Array, Array]:
 
 
 def build_hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
-    """Orthonormal rows (k, r) of the state that a hard key settles.
+    """Orthonormal rows (k, r) of the state that a hard key constrains.
 
-    A full key settles all; of a partial one, combinations that move its vertices by less than `tolerance` of the most
-    are left to the cost: to force them would take large forces for what cannot be seen.
+    A full key constrains all. Of a partial key, combinations that move its vertices by less than `tolerance` of the
+    largest are left to the cost: to constrain them would take large forces without a visible effect.
     """
     if key.vertices is None:
         return np.eye(model.size)
-    _, sizes, turn = np.linalg.svd(build_key_rows(model, key)[0], full_matrices=False)
-    return turn[sizes > tolerance * sizes.max(initial=0.0)]
+    _, values, vectors = np.linalg.svd(build_key_rows(model, key)[0], full_matrices=False)
+    return vectors[values > tolerance * values.max(initial=0.0)]
 
 
 def compute_key_error(model: ReducedModel, key: Key, state: Array) -> float:
-    """Distance to the key in body sizes, over the vertices that count."""
+    """Root-mean-square distance from the key in body sizes, over its vertices."""
     body = model.body
     miss = model.lift(state) - np.asarray(key.displacement)
     if key.vertices is not None:

@@ -1,12 +1,12 @@
 """`fit_pose`: poses of a body that follow a triangle mesh deformed elsewhere (§4.2, Barbič 2009).
 
-A fit is an equilibrium: springs of no rest length pull the skin's points to where they are wanted, against the body's
-own elasticity. So the solver of static poses does the work.
+A fit is an equilibrium: springs of zero rest length pull the skin's points to their targets, against the body's
+elasticity. The solver of static poses computes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,17 +23,14 @@ from cajole.mesh import Embedding, MeshTri, Skin
 from cajole.mesh.base import build_kd_tree
 from cajole.progress import ProgressCallback, report_progress
 
-# Below this share of the strongest, the pull against a rigid motion is rounding: the skin does not hold it.
-MIN_RIGID_STIFFNESS = 1e-10
-
 
 @dataclass(frozen=True, eq=False)
 class PoseFit:
     """A pose fitted to a skin.
 
-    displacement: (n, 3) [m]; error, worst: how far the skin is off, root mean square over its area and at most, in body
-    sizes; energy: of the pose [J]; iterations: of Newton; inverted: how many tets are inside
-    out; more than a few make it no key (see `keyframe`).
+    displacement: (n, 3) [m]; error, max_error: distance of the skin from its targets, root mean square over its area
+    and maximum, in body sizes; energy: of the pose [J]; iterations: of Newton's method; inverted_count: inverted tets; a
+    pose with more than a few is not accepted as a key (see `keyframe`).
     """
 
     displacement: Array
@@ -64,13 +61,13 @@ def fit_pose(
 ) -> PoseFit:
     """The pose u that minimises ½ Σ aᵢ |Aᵢu - ūᵢ|²/L² + β W(u)/W₀ (eq. (5) with the norm squared), by Newton.
 
-    deformed: (k, 3) [m], where the skin's vertices are wanted; ū is that less where they rest.
+    deformed: (k, 3) [m], target positions of the skin's vertices; ū is their displacement from rest.
     weight: β, dimensionless: W₀ = Σ Vμ is shear modulus times volume, L the body's size, and the areas aᵢ add up to
-        one, so a strain of ε everywhere is worth an error of about ε√(2β) sizes, on any scale and in any material.
-    areas: (k,) of the skin's vertices; those of its mesh for a Skin, all alike for an Embedding.
-    start: (n, 3); else each vertex moves as the skin vertex nearest to it at rest. Where this ends with tets inside
-        out, the rigid motion nearest to the skin's is tried as well, and the better of the two is kept.
-    Raises InputError for a skin of another mesh or one that leaves a piece free to drift, NotConverged.
+        one. A strain of ε everywhere costs as much as an error of ε√(2β) sizes, on any scale and in any material.
+    areas: (k,) of the skin's vertices; those of its mesh for a Skin, equal ones for an Embedding.
+    start: (n, 3); else each vertex moves as the skin vertex nearest to it at rest. If the result has inverted tets, the
+        rigid motion closest to the skin's is tried as well, and the better result is kept.
+    Raises InputError for a skin of another mesh or one that does not constrain a piece of the body, NotConverged.
     """
     fitting = _PoseFitter(body, skin, weight, areas, progress)
     first = None if start is None else body.check_vertex_vectors(start, "start")
@@ -99,10 +96,10 @@ def fit_poses(
 
 
 class _SkinAttachedBody(BodySolid):
-    """`body` with ½ uᵀSu added to its energy, S = s AᵀDA: every skin point pulled back to where it rests."""
+    """`body` with ½ uᵀSu added to its energy, S = s AᵀDA: springs from every skin point to its rest position."""
 
     def __init__(self, body: BodySolid, embedding: Embedding, weights: Array, stiffness: float):
-        vars(self).update(vars(body))  # the same solid; nothing of it is computed twice
+        vars(self).update(vars(body))  # the same solid: shares its cached quantities
         self._base_body = body
         self._spring_values = _assemble_spring_values(body, embedding, stiffness * weights)
         self.spring_stiffness = self.pattern.build_matrix(self._spring_values)
@@ -119,12 +116,12 @@ class _SkinAttachedBody(BodySolid):
         return self.pattern.build_matrix(self._base_body.stiffness(displacement).data + self._spring_values)
 
     def compute_unconstrained_rigid_modes(self, constrained: IndexArray) -> Array:
-        """None: the skin holds every piece."""
+        """None: the springs constrain every piece."""
         return np.empty((3 * self.vertex_count, 0))
 
 
 class _PoseFitter:
-    """One body and skin, and as many deformed skins as wanted: matrices and symbolic factorisation are shared."""
+    """A body and its skin; matrices and the symbolic factorisation are shared by all fits."""
 
     def __init__(
         self,
@@ -152,10 +149,14 @@ class _PoseFitter:
         )
 
     def fit(self, target: Array, start: Array | None) -> PoseFit:
-        """The fit to points (k, 3), the first without inverted tets of those that the starts lead to, or the best."""
+        """Fit to points (k, 3): the first result without inverted tets over all starts, or the best."""
         found: list[tuple[float, PoseFit]] = []
         failure: NotConverged | None = None
-        for first in self._iterate_starts(target, start):
+        nearest = build_kd_tree(self.rest_points).query(self.body.vertices)[1]
+        starts = [] if start is None else [start]
+        for first in (*starts, (target - self.rest_points)[nearest], self._fit_rigid_motion(target)):
+            first = first.copy()
+            first[self.body.fixed] = 0.0
             try:
                 found.append(self._fit_from(target, first))
             except NotConverged as reason:
@@ -167,16 +168,8 @@ class _PoseFitter:
             raise NotConverged(f"the skin cannot be fitted: {failure}; or raise weight (beta)")
         return min(found, key=lambda one: (one[1].inverted_count > 0, one[0]))[1]
 
-    def _iterate_starts(self, target: Array, start: Array | None) -> Iterator[Array]:
-        if start is not None:
-            yield _zero_fixed_vertices(self.body, start)
-        moved = target - self.rest_points
-        nearest = build_kd_tree(self.rest_points).query(self.body.vertices)[1]
-        yield _zero_fixed_vertices(self.body, moved[nearest])
-        yield _zero_fixed_vertices(self.body, self._fit_rigid_motion(target))
-
     def _fit_rigid_motion(self, target: Array) -> Array:
-        """The rigid motion (n, 3) that brings the resting skin nearest to `wanted`."""
+        """Displacements (n, 3) of the rigid motion that brings the skin at rest closest to the targets (k, 3)."""
         a, b = self.weights @ self.rest_points, self.weights @ target
         V, _, Wt = np.linalg.svd((target - b).T @ (self.weights[:, None] * (self.rest_points - a)))
         turn = Rotation.from_matrix(V @ np.diag([1.0, 1.0, np.linalg.det(V @ Wt)]) @ Wt)
@@ -206,7 +199,7 @@ class _PoseFitter:
         held = motions.T @ (self._attached_body.spring_stiffness @ motions)
         if (
             np.linalg.eigvalsh(held).min()
-            <= MIN_RIGID_STIFFNESS * self._attached_body.spring_stiffness.diagonal().max() / self.body.total_mass
+            <= 1e-10 * self._attached_body.spring_stiffness.diagonal().max() / self.body.total_mass
         ):
             raise InputError(
                 "a piece of this body can move or turn without moving the skin; fix some of its vertices, or give a "
@@ -231,7 +224,12 @@ def _require_embedding(body: BodySolid, skin: Skin | Embedding) -> Embedding:
 def _compute_point_weights(skin: Skin | Embedding, areas: ArrayLike | None, count: int) -> Array:
     """Weights of the skin's points (k,), adding up to one."""
     if areas is None:
-        sizes = _compute_vertex_areas(skin.mesh) if isinstance(skin, Skin) else np.ones(count)
+        # a third of each triangle belongs to each of its vertices
+        sizes = (
+            _sum_at(skin.mesh.triangles, np.repeat(skin.mesh.areas / 3, 3), len(skin.mesh.vertices))
+            if isinstance(skin, Skin)
+            else np.ones(count)
+        )
     else:
         sizes = checks.require_real_array(areas, "areas", (count,))
     if sizes.min() < 0 or sizes.sum() <= 0:
@@ -239,13 +237,8 @@ def _compute_point_weights(skin: Skin | Embedding, areas: ArrayLike | None, coun
     return sizes / sizes.sum()
 
 
-def _compute_vertex_areas(mesh: MeshTri) -> Array:
-    """A third of each triangle goes to each of its vertices (k,)."""
-    return _sum_at(mesh.triangles, np.repeat(mesh.areas / 3, 3), len(mesh.vertices))
-
-
 def _assemble_spring_values(body: BodySolid, embedding: Embedding, stiffnesses: Array) -> Array:
-    """AᵀDA ⊗ I₃ on the body's pattern: the four corners of one tet are already joined there."""
+    """Values of AᵀDA ⊗ I₃ in the sparsity pattern of the body, which has all pairs of corners of a tet."""
     pairs = stiffnesses[:, None, None] * embedding.weights[:, :, None] * embedding.weights[:, None, :]
     slots = body.pattern.block_offsets[embedding.tets].astype(np.int64)
     stride = body.pattern.row_strides[embedding.corners][:, :, None].astype(np.int64)
@@ -256,16 +249,10 @@ def _assemble_spring_values(body: BodySolid, embedding: Embedding, stiffnesses: 
 
 
 def _sum_at(indices: IndexArray, values: Array, size: int) -> Array:
-    """Sum of the values at each place (size,)."""
+    """Sums of the values at each index (size,)."""
     return np.asarray(np.bincount(indices.ravel(), values.ravel(), minlength=size), dtype=np.float64)
 
 
 def _check_points(deformed: MeshTri | ArrayLike, count: int, name: str) -> Array:
     points = deformed.vertices if isinstance(deformed, MeshTri) else deformed
     return checks.require_real_array(points, name, (count, 3))
-
-
-def _zero_fixed_vertices(body: BodySolid, u: Array) -> Array:
-    out = u.copy()
-    out[body.fixed] = 0.0
-    return out

@@ -1,4 +1,4 @@
-"""`PoseSession`: shape a key by pulling at the body, one load or pin at a time (§4.1, Barbič 2009)."""
+"""`PoseSession`: pose a body for a key, one load or pin at a time (§4.1, Barbič 2009)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cajole.progress import ProgressCallback
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """Forces (k, 3) [N] on vertices (k,), known to its session by `number`; a frozen one can no longer be changed.
+    """Forces (k, 3) [N] on vertices (k,), identified by load_id in its session.
 
-    A muted one does not pull.
+    A frozen load can no longer be changed; a muted one has no effect.
     """
 
     load_id: int
@@ -34,8 +34,8 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class PoseSnapshot:
-    """All that an operation can change: loads, pins {vertex: position (3,)}, the pose (n, 3) [m] that balances them,
-    and what the vertices weigh (n, 3) [N], None for nothing."""
+    """Everything that an operation can change: loads, pins {vertex: position (3,)}, the pose (n, 3) [m] in equilibrium
+    with them, and the weight of the vertices (n, 3) [N], None without gravity."""
 
     loads: tuple[Load, ...]
     pins: dict[int, Array]
@@ -44,10 +44,10 @@ class PoseSnapshot:
 
 
 class LoadDrag:
-    """What `PoseSession.grab` gives: `move` as often as wanted, then `commit`, or `cancel`.
+    """An active drag of a load, from `PoseSession.grab`: `move` any number of times, then `commit`, or `cancel`.
 
-    While it moves, the pose is solved for only as well as there is time for, and follows the hand; `commit` ends in
-    full equilibrium. Threads may share it: its methods take turns with each other and with those of the session.
+    Moves solve for the pose approximately, in bounded time; `commit` ends in full equilibrium. Threads may share it:
+    its methods take turns with each other and with those of the session.
     """
 
     def __init__(self, session: PoseSession, requested: PoseSnapshot, before: PoseSnapshot):
@@ -63,19 +63,20 @@ class LoadDrag:
 
     @synchronized
     def move(self, force: ArrayLike) -> None:
-        """Pull with force (3,) [N], shared equally, or (k, 3), one for each vertex.
+        """Set the force (3,) [N], shared equally, or (k, 3), one for each vertex.
 
-        Raises LoadError or NotConverged when that is too much; the pose and the force then stay as they were.
+        Raises LoadError or NotConverged if it is too large; pose and force then stay as they were.
         """
         self._require_active()
-        load = replace(self.load, forces=distribute_force(force, len(self.load.vertices)))
-        self._solve_load(load, approximate=True)
+        self._solve_load(replace(self.load, forces=distribute_force(force, len(self.load.vertices))), approximate=True)
         self._has_moved = True
 
     @synchronized
     def refine(self) -> float:
-        """Go on towards the equilibrium of the last move, which stops where it would take long; how far that led, in
-        body sizes: less and less, until nothing is left to do."""
+        """Continue towards the equilibrium of the last move.
+
+        Returns the largest displacement of this call, in body sizes, which falls to zero.
+        """
         self._require_active()
         before = self._session.snapshot.displacement
         if self._has_moved:
@@ -85,7 +86,7 @@ class LoadDrag:
 
     @synchronized
     def commit(self) -> None:
-        """Let go in full equilibrium: the whole pull is one step of undo, and none when it never moved."""
+        """End the drag in full equilibrium: one step of undo, or none if it never moved."""
         self._require_active()
         if self._has_moved:
             self._solve_load(self.load, approximate=False)
@@ -94,7 +95,7 @@ class LoadDrag:
 
     @synchronized
     def cancel(self) -> None:
-        """Let go, with everything as it was before the grab."""
+        """End the drag and return to the state before it."""
         self._require_active()
         self.is_active = False
         self._session.finish_drag(self._before, commit=False)
@@ -108,11 +109,11 @@ class LoadDrag:
 
     def _require_active(self) -> None:
         if not self.is_active:
-            raise InputError("the hand is empty: the pull was dropped or cancelled; grab again")
+            raise InputError("the drag has ended; grab again")
 
 
 def distribute_force(force: ArrayLike, count: int) -> Array:
-    """Forces (count, 3): one (3,) shared equally, or as they are."""
+    """Forces (count, 3) [N]: a force (3,) shared equally, or forces (count, 3) as they are."""
     if checks.count_axes(force) == 2:
         return checks.require_real_array(force, "force", (count, 3)).copy()
     return np.tile(checks.require_real_array(force, "force", (3,)) / count, (count, 1))
@@ -120,26 +121,24 @@ def distribute_force(force: ArrayLike, count: int) -> Array:
 
 # Steps that can be undone; each keeps one displacement.
 MAX_UNDO_STEPS = 200
-# Body sizes: a hand that pulls farther pulls too hard, whatever equilibrium there may be.
+# Largest displacement of a drag [body sizes]: a load that needs more is too large, even if there is an equilibrium.
 MAX_DISPLACEMENT = 5.0
 
 
 class PoseSession:
-    """A body held in static equilibrium while loads and pins are added, changed, taken back and done again.
+    """A body in static equilibrium with loads and pins that are added, changed and removed, with undo.
 
-    Every operation solves f(u) = loads from the pose before it, and `displacement` is converged whenever it returns: no
-    more than 1e-10 of the forces are left. An operation that fails raises (LoadError, NotConverged, InputError) and
-    leaves the session as it was. gravity: (3,) [m/s²]. progress: asked in every iteration; returning False ends the
-    operation with Cancelled, as if it had failed.
-    On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
-    Several threads may use it: operations take turns. While one thread has a pull in the hand, operations of others
-    raise InputError.
+    Every operation solves f(u) = loads from the previous pose, to a residual of 1e-10 of the forces. An operation that
+    fails raises (LoadError, NotConverged, InputError) and leaves the session as it was. gravity: (3,) [m/s²].
+    progress: called in every iteration; if it returns False, the operation ends with Cancelled.
+    On a body without fixed vertices, pin a vertex first, or add loads that balance in one call.
+    Several threads may use it: operations take turns. While a drag is active, other operations raise InputError.
     """
 
     def __init__(self, body: Body, *, gravity: ArrayLike | None = None, progress: ProgressCallback | None = None):
         checks.require_instance(body, Body, "body")
         self.body, self._progress = body, progress
-        # a pull and the session call each other
+        # shared with the drag, which calls the session
         self.lock = threading.RLock()
         self._solver_cache: tuple[tuple[int, ...], StaticSolver] | None = None
         self._next_load_id = 0
@@ -164,7 +163,7 @@ class PoseSession:
 
     @property
     def loads(self) -> tuple[Load, ...]:
-        """Every load, frozen ones among them, in the order they were added."""
+        """All loads, including frozen ones, in the order they were added."""
         return self._snapshot.loads
 
     @property
@@ -174,59 +173,50 @@ class PoseSession:
 
     @property
     def has_gravity(self) -> bool:
-        """Whether gravity acts."""
+        """True if gravity acts."""
         return self._snapshot.gravity_force is not None
 
     @property
     def snapshot(self) -> PoseSnapshot:
-        """Everything as it is now, for `return_to`."""
+        """The present state, for `restore`."""
         return self._snapshot
 
     @synchronized
     def restore(self, snapshot: PoseSnapshot) -> None:
-        """Be again as the session was when `moment` was asked for; one step of undo."""
+        """Return to a snapshot; one step of undo."""
         checks.require_instance(snapshot, PoseSnapshot, "snapshot")
         self._next_load_id = max(self._next_load_id, 1 + max((load.load_id for load in snapshot.loads), default=-1))
         self._commit(snapshot)
 
     @synchronized
     def add(self, vertices: int | ArrayLike, force: ArrayLike) -> Load:
-        """Pull at a vertex or several, on top of the loads there are.
+        """Add a load on a vertex or several.
 
         force: (3,) [N], shared equally, or (k, 3), one for each vertex.
         """
-        places, forces = self._check_load(vertices, force)
-        load = Load(self._next_load_id, places, forces)
+        indices = self._check_vertices(vertices)
+        load = Load(self._next_load_id, indices, distribute_force(force, len(indices)))
         self._solve_and_commit(replace(self._snapshot, loads=(*self._snapshot.loads, load)))
         self._next_load_id += 1
         return load
 
     @synchronized
     def change(self, load: Load | int, force: ArrayLike) -> Load:
-        """Give a load another force, as a drag does with every move of the hand; returns the load as it is now."""
+        """Change the force of a load; returns the changed load."""
         old = self._find_editable_load(load)
-        _, forces = self._check_load(old.vertices, force)
-        new = replace(old, forces=forces)
-        self._solve_and_commit(
-            replace(self._snapshot, loads=tuple(new if one is old else one for one in self._snapshot.loads))
-        )
-        return new
+        return self._replace_load(old, replace(old, forces=distribute_force(force, len(old.vertices))))
 
     @synchronized
     def mute(self, load: Load | int, muted: bool = True) -> Load:
-        """Have a load not pull any more, or pull again; returns it as it is now."""
+        """Switch a load off, or on again; returns the changed load."""
         old = self._find_editable_load(load)
-        new = replace(old, muted=checks.require_bool(muted, "muted"))
-        self._solve_and_commit(
-            replace(self._snapshot, loads=tuple(new if one is old else one for one in self._snapshot.loads))
-        )
-        return new
+        return self._replace_load(old, replace(old, muted=checks.require_bool(muted, "muted")))
 
     @synchronized
     def grab(self, vertices: int | ArrayLike, *, replace_loads: bool = False) -> LoadDrag:
-        """A new load for many small changes that are one step of undo: `pull.move(force)`, then `commit` or `cancel`.
+        """Start a drag of a new load: many small changes that are one step of undo. Nothing moves yet.
 
-        replace_loads: it takes the place of all loads that are not frozen. Nothing moves by being grabbed.
+        replace_loads: it replaces all loads that are not frozen.
         """
         indices = self._check_vertices(vertices)
         kept = tuple(load for load in self._snapshot.loads if load.frozen or not replace_loads)
@@ -238,9 +228,9 @@ class PoseSession:
 
     @synchronized
     def compute_compliance(self, vertices: int | ArrayLike) -> Array:
-        """How far 1 N along x, y and z, shared equally by vertices, would move the present pose, (3, n, 3) [m/N].
+        """(3, n, 3) [m/N] displacements K⁻¹ f of the present pose by 1 N along x, y and z, shared equally by vertices.
 
-        To first order, K⁻¹ f. Raises NotConverged where nothing resists.
+        Raises NotConverged where the tangent stiffness is singular.
         """
         indices = self._check_vertices(vertices)
         loads = np.zeros((3, self.body.vertex_count, 3))
@@ -252,17 +242,14 @@ class PoseSession:
 
     @synchronized
     def set_gravity(self, gravity: ArrayLike | None) -> None:
-        """Let gravity (3,) [m/s²], or a number, which is down (-z), act from now on; None: nothing weighs."""
+        """Set gravity (3,) [m/s²], or a number for the direction -z; None: no gravity."""
         self._solve_and_commit(
             replace(self._snapshot, gravity_force=None if gravity is None else self.body.gravity(gravity))
         )
 
     @synchronized
     def set_pose(self, displacement: ArrayLike) -> None:
-        """Stand in another pose (n, 3) [m], held there by one frozen load: the forces that it takes.
-
-        Other loads and pins are over.
-        """
+        """Set the pose (n, 3) [m], with one frozen load that holds it; removes other loads and pins."""
         pose = self.body.check_vertex_vectors(displacement, "displacement").copy()
         self.body.require_zero_at_fixed_vertices(pose, "displacement")
         held = self.body.force(pose) - (0.0 if self._snapshot.gravity_force is None else self._snapshot.gravity_force)
@@ -272,14 +259,14 @@ class PoseSession:
 
     @synchronized
     def reset(self) -> None:
-        """No loads, frozen or not, and no pins; gravity stays."""
+        """Remove all loads and pins, frozen loads too; gravity stays."""
         self._solve_and_commit(
             replace(self._snapshot, loads=(), pins={}, displacement=np.zeros((self.body.vertex_count, 3)))
         )
 
     @synchronized
     def remove(self, load: Load | int) -> None:
-        """Take a load away."""
+        """Remove a load."""
         old = self._find_editable_load(load)
         self._solve_and_commit(
             replace(self._snapshot, loads=tuple(one for one in self._snapshot.loads if one is not old))
@@ -287,12 +274,12 @@ class PoseSession:
 
     @synchronized
     def freeze(self) -> None:
-        """Make the present loads permanent: only `undo` takes them back, and further loads add on top."""
+        """Freeze the present loads: only `undo` changes them, and further loads are added to them."""
         self._commit(replace(self._snapshot, loads=tuple(replace(load, frozen=True) for load in self._snapshot.loads)))
 
     @synchronized
     def pin(self, vertices: int | ArrayLike, position: ArrayLike | None = None) -> None:
-        """Hold vertices at `position` [m], (3,) for one or (k, 3), where they are now when None; again to move them."""
+        """Hold vertices at `position` [m], (3,) for one or (k, 3), at their present positions when None."""
         indices = self._check_vertices(vertices)
         here = self.body.vertices[indices] + self._snapshot.displacement[indices]
         shape = (
@@ -306,7 +293,7 @@ class PoseSession:
 
     @synchronized
     def unpin(self, vertices: int | ArrayLike) -> None:
-        """Let pinned vertices go."""
+        """Remove pins."""
         gone = {int(vertex) for vertex in self._check_vertices(vertices)}
         loose = sorted(gone - set(self._snapshot.pins))
         if loose:
@@ -316,7 +303,7 @@ class PoseSession:
 
     @synchronized
     def undo(self) -> None:
-        """Go back before the last operation, whichever it was. Raises InputError when there is none."""
+        """Undo the last operation. Raises InputError when there is none."""
         self._require_no_drag()
         if not self._undo_stack:
             raise InputError("there is nothing to undo")
@@ -325,7 +312,7 @@ class PoseSession:
 
     @synchronized
     def redo(self) -> None:
-        """Do again what was undone last. Raises InputError when nothing was, or something was done since."""
+        """Redo the operation that was undone last. Raises InputError when there is none."""
         self._require_no_drag()
         if not self._redo_stack:
             raise InputError("there is nothing to redo")
@@ -333,13 +320,13 @@ class PoseSession:
         self._snapshot = self._redo_stack.pop()
 
     def capture(self) -> Array:
-        """The present pose as a key: a copy (n, 3) [m]. Warns with InversionWarning where tets are inside out."""
+        """Copy of the present pose (n, 3) [m], for a key. Warns with InversionWarning if tets are inverted."""
         warn_about_inversion(self.body, self._snapshot.displacement)
         return self._snapshot.displacement.copy()
 
     @synchronized
     def solve_drag(self, requested: PoseSnapshot, *, approximate: bool) -> None:
-        """For a `Pull`: the pose under its load, without a step of undo; LoadError for one far beyond the body."""
+        """Solve for the pose of an active drag, without a step of undo. Raises LoadError for an excessive load."""
         found = self._solve_equilibrium(requested, approximate=approximate)
         far = float(np.sqrt((found.displacement**2).sum(axis=1).max(initial=0.0))) / self.body.size
         if far > MAX_DISPLACEMENT:
@@ -348,7 +335,7 @@ class PoseSession:
 
     @synchronized
     def finish_drag(self, before: PoseSnapshot, *, commit: bool) -> None:
-        """For a `Pull`: one step of undo from `before`, or `before` again."""
+        """End a drag: record one step of undo from `before`, or return to it."""
         self._active_drag = None
         after, self._snapshot = self._snapshot, before
         if commit:
@@ -365,35 +352,32 @@ class PoseSession:
 
     def _require_no_drag(self) -> None:
         if self._active_drag is not None:
-            raise InputError("a pull is still in the hand; commit or cancel it first")
+            raise InputError("a drag is still active; commit or cancel it first")
 
     def _solve_equilibrium(self, requested: PoseSnapshot, *, approximate: bool = False) -> PoseSnapshot:
         vertices = tuple(sorted(requested.pins))
         goal = np.array([requested.pins[vertex] - self.body.vertices[vertex] for vertex in vertices]).reshape(-1, 3)
-        u = self._get_solver(vertices).solve(
-            requested.displacement, self._sum_forces(requested), goal, reuse_tangent=True, preview=approximate
-        )
+        gravity = requested.gravity_force
+        total = np.zeros((self.body.vertex_count, 3)) if gravity is None else gravity.copy()
+        for load in requested.loads:
+            if not load.muted:
+                np.add.at(total, load.vertices, load.forces)
+        solver = self._get_solver(vertices)
+        u = solver.solve(requested.displacement, total, goal, reuse_tangent=True, preview=approximate)
         return replace(requested, displacement=u)
 
     def _get_solver(self, pinned: tuple[int, ...]) -> StaticSolver:
-        """The solver for these pins; its symbolic factorisation lasts while they stay the same vertices."""
+        """The solver for these pins; its symbolic factorisation is reused while the pinned vertices stay the same."""
         if self._solver_cache is None or self._solver_cache[0] != pinned:
             held = np.array(pinned, dtype=np.int64)
             none = np.zeros((self.body.vertex_count, 3))
             self._solver_cache = (pinned, StaticSolver(self.body, held, none, progress=self._progress))
         return self._solver_cache[1]
 
-    def _sum_forces(self, snapshot: PoseSnapshot) -> Array:
-        total = (
-            np.zeros((self.body.vertex_count, 3)) if snapshot.gravity_force is None else snapshot.gravity_force.copy()
-        )
-        for load in (one for one in snapshot.loads if not one.muted):
-            np.add.at(total, load.vertices, load.forces)
-        return total
-
-    def _check_load(self, vertices: int | ArrayLike, force: ArrayLike) -> tuple[IndexArray, Array]:
-        indices = self._check_vertices(vertices)
-        return indices, distribute_force(force, len(indices))
+    def _replace_load(self, old: Load, new: Load) -> Load:
+        loads = tuple(new if load is old else load for load in self._snapshot.loads)
+        self._solve_and_commit(replace(self._snapshot, loads=loads))
+        return new
 
     def _check_vertices(self, vertices: int | ArrayLike) -> IndexArray:
         indices = checks.require_index_array(checks.wrap_scalar(vertices), "vertices", (None,), self.body.vertex_count)

@@ -1,7 +1,7 @@
-"""`keyframe_sequence`: steps of a walk, each holding other vertices, joined in position and velocity.
+"""`keyframe_sequence`: segments with different fixed vertices, as of a walk, joined in position and velocity.
 
-A segment moves in u = u₀ + U z, with u₀ the shape it takes over; U leaves its held vertices alone, so they stay exactly
-where the segment before put them.
+A segment moves in u = u₀ + U z, with u₀ the shape at its start. U is zero at its fixed vertices, so they stay exactly
+where the previous segment put them.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from cajole.reduction import compute_key_tangents, extend_basis, orthonormalise
 from cajole.reduction.bases import REST_POSE_SHARE, compute_mass_norm, normalise_columns
 from cajole.reduction.reduced_solid import move_fixed_vertices, reduce_with_offset
 
-# A key may hold its fixed vertices this far (in body sizes) from where they come to stand: soft keys before it miss by
-# less, and beyond it the key was meant for another place.
+# Largest distance [body sizes] of a key's fixed vertices from their positions at the hand-over: soft keys miss by less,
+# and beyond it the key was meant for another place.
 MAX_FIXED_DRIFT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A part of a motion: what it holds, the keys it passes, and how long it takes.
+    """A part of a motion with its keys, duration and fixed vertices.
 
-    keys: as for `keyframe`, frames counted from the segment's own start; frames: how many, the hand-over included;
-    fixed: vertices held where they are at the hand-over.
+    keys: as for `keyframe`, frames counted from the segment's own start; frames: their number, including the hand-over;
+    fixed: vertices fixed at their positions at the hand-over.
     """
 
     keys: KeysLike
@@ -52,7 +52,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class ShotSequence:
-    """Shots joined at their ends; stopped: the share of the velocity that vertices lost when they became held."""
+    """Shots joined at their ends; lost_velocity_shares: of the velocity, lost as vertices became fixed."""
 
     shots: tuple[Shot, ...]
     lost_velocity_shares: tuple[float, ...]
@@ -89,12 +89,12 @@ def keyframe_sequence(
     modes: int | None = None,
     **options: Any,
 ) -> ShotSequence:
-    """Keyframe each segment from where the one before ends, in position and velocity.
+    """Keyframe each segment from the end of the previous one, in position and velocity.
 
-    mesh, material, damping: as for BodySolid, the same throughout; displacements of keys count from its rest shape.
-    A key's held vertices may be up to 5 % of the size from where they really stand: it is then bent to fit.
-    start: State at the first frame, at rest when None; dt [s]: from the first segment's keys when None.
-    modes: as of `keyframe`, for each segment.
+    mesh, material, damping: as for BodySolid, the same throughout; key displacements are relative to its rest shape.
+    A key's fixed vertices may be up to 5 % of the size from their positions at the hand-over: it is bent to fit.
+    start: InitialState at the first frame, at rest when None; dt [s]: from the first segment's keys when None.
+    modes: as in `keyframe`, for each segment.
     options: starts, tolerance, iterations, rank and watch of `keyframe`. Raises InputError naming the segment.
     """
     chosen = check_options(effort, **options)
@@ -131,7 +131,7 @@ def _check_start(mesh: MeshTet, start: InitialState | None) -> tuple[Array, Arra
 
 
 def _stop_fixed_vertices(body: BodySolid, velocity: Array) -> tuple[Array, float]:
-    """The velocity with held vertices at rest, and the share |Δv|_M / |v|_M that this takes away."""
+    """The velocity with fixed vertices at rest, and the share |Δv|_M / |v|_M that this removes."""
     kept = velocity.copy()
     kept[body.fixed] = 0.0
     lost = (velocity - kept).ravel()
@@ -163,7 +163,7 @@ def _solve_segment(
 
 
 def _adapt_keys(body: BodySolid, segment: Segment, start_displacement: Array) -> tuple[dict[int, Key], int]:
-    """Checked keys whose held vertices stand where u₀ has them."""
+    """Checked keys whose fixed vertices are where u₀ has them."""
     pairs = []
     for frame, given in parse_key_pairs(segment.keys):
         key = given if isinstance(given, Key) else Key(given)
@@ -181,10 +181,10 @@ def _adapt_keys(body: BodySolid, segment: Segment, start_displacement: Array) ->
 
 
 def _build_basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
-    """Columns (3n, r) around poses[0]: the ways to the keys, tangents, the velocity taken over, and modes beside."""
+    """Basis (3n, r) around poses[0]: displacements to the keys, tangents, the initial velocity, and linear modes."""
     linear = vibration_modes(body, max(modes, 1))
     ways = flatten_to_columns(poses[1:] - poses[0])
-    # how far the velocity leads in a radian of the first mode: a length, as the others are
+    # displacement by the velocity in a radian of the first mode: a length, as the other columns
     swing = velocity.reshape(-1, 1) / np.sqrt(linear.eigenvalues[0])
     columns = np.hstack([ways, compute_key_tangents(body, poses), swing])
     columns.reshape(body.vertex_count, 3, -1)[body.fixed] = 0.0

@@ -1,4 +1,4 @@
-"""What `keyframe` returns: the motion, the controls that make it, and a report of what was asked and reached."""
+"""Results of `keyframe`: the motion, its controls and feedback gains, and a report."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body.body_weights import compute_modal_body_weights, compute_rms
 from cajole.direct.keyframing.keys import compute_key_error, describe_inversions
-from cajole.direct.keyframing.newton import ShotSolution
 from cajole.direct.keyframing.search import KeyframeSearchResult
 from cajole.direct.keyframing.setup import ShotSetup
 from cajole.reduction import ReducedModel
 from cajole.reduction.bases import BasisReport
 
-# Body weights of added force beyond which keys are hardly what was meant.
-SUSPICIOUS_FORCE = 100.0
-
 
 @dataclass(frozen=True)
 class KeyframeReport:
-    """What was asked, what was reached, and how gently.
+    """Errors of the keys, added force, and convergence.
 
-    cost: J of `keyframe`, plus what a free start costs; starts: the same for each start that was tried.
-    errors: distance to each key, in body sizes √(|Δu|²_M / m) / L; least_errors: what the basis lets no motion avoid;
-    gentleness: added force per frame as a share of the body's weight, |w| / (√m g); effort: mean |w|²/(m (L ω₁²)²), and
-    soft_effort the same before keys were made hard; seam: the largest jump of a loop, in body sizes.
-    asked: the frames at which the keys were given, when timing was free and moved them.
-    frames: how many there are; dt: the time between them [s]; key_notes: what is unusual about the keys.
+    cost: J of `keyframe`, plus the cost of a free start; start_costs: the same for each start that was tried.
+    errors: distance to each key in body sizes, √(|Δu|²_M / m) / L; projection_errors: the part that no motion in the
+    basis avoids. gentleness: added force per frame [body weights]; effort: mean |w|²/(m (L ω₁²)²), and soft_effort the
+    same before keys were made hard; loop_gap: the largest jump of a loop, in body sizes. requested_frames: frames at
+    which the keys were given, if free timing moved them. frames: their number; dt: the time between them [s];
+    key_notes: remarks on the keys.
     """
 
     keys: tuple[int, ...]
@@ -56,9 +52,9 @@ class KeyframeReport:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is suspicious about it, and what to do; mostly nothing."""
+        """Remarks on suspicious values, with remedies; usually empty."""
         most = float(self.gentleness.max(initial=0.0))
-        if most <= SUSPICIOUS_FORCE:
+        if most <= 100.0:
             return self.key_notes
         return (
             *self.key_notes,
@@ -86,15 +82,6 @@ class KeyframeReport:
         rows.append(
             f"  added force: {self.mean_gentleness:.3g} weights (rms), {self.gentleness.max(initial=0.0):.3g} at most"
         )
-        rows += self._format_extra_rows()
-        rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.start_costs]
-        if self.basis is not None:
-            rows.append("  " + str(self.basis).replace("\n", "\n  "))
-        return "\n".join(rows + [f"  note: {note}" for note in self.notes])
-
-    def _format_extra_rows(self) -> list[str]:
-        """Rows on hard keys, loops and timing."""
-        rows = []
         if self.soft_effort is not None:
             rows.append(f"  exact keys cost effort {self.effort:.4g}, where soft ones cost {self.soft_effort:.4g}")
         if self.loop_gap is not None:
@@ -102,7 +89,10 @@ class KeyframeReport:
         if self.requested_frames is not None:
             moved = ", ".join(f"{a} -> {b}" for a, b in zip(self.requested_frames, self.keys))
             rows.append(f"  free timing moved keys {moved}; cost was {self.fixed_timing_cost:.6g}")
-        return rows
+        rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.start_costs]
+        if self.basis is not None:
+            rows.append("  " + str(self.basis).replace("\n", "\n  "))
+        return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,61 +129,44 @@ class Shot:
         return Animation(body.get_display_mesh(), lifted, fps=1.0 / self.dt, velocities=speeds)
 
 
-def build_shot(setup: ShotSetup, search_result: KeyframeSearchResult, dt: float, seconds: float) -> Shot:
+def build_shot(setup: ShotSetup, result: KeyframeSearchResult, dt: float, seconds: float) -> Shot:
     """The shot of a finished search."""
-    model, solution = setup.model, search_result.solution
+    model, solution, soft = setup.model, result.solution, result.soft_solution
     trajectory = solution.trajectory
     states, velocities = trajectory.coordinates, trajectory.velocities
+    poses = {frame: np.asarray(key.displacement) for frame, key in setup.keys.items()}
     if setup.boundary == "open":
         states = np.vstack([model.project(setup.start_displacement), states])
         velocities = np.vstack([model.project_velocity(setup.start_velocity), velocities])
-    controls = trajectory.controls + search_result.problem.bias
-    report = _build_report(setup, search_result, states, controls, dt, seconds)
-    begin = (trajectory.predicted_coordinates[0].copy(), trajectory.predicted_velocities[0].copy())
-    return Shot(model, states, velocities, controls, solution.gains, dt, report, begin, setup.boundary == "loop")
-
-
-def _build_report(
-    setup: ShotSetup, search_result: KeyframeSearchResult, states: Array, controls: Array, dt: float, seconds: float
-) -> KeyframeReport:
-    model, solution, keys = setup.model, search_result.solution, setup.keys
-    least = tuple(compute_key_error(model, key, t) for key, t in zip(keys.values(), search_result.problem.key_states))
-    return KeyframeReport(
-        keys=tuple(keys),
-        errors=tuple(compute_key_error(model, key, states[frame]) for frame, key in keys.items()),
+        poses = {0: setup.start_displacement} | poses
+    controls = trajectory.controls + result.problem.bias
+    is_moving = solution.initial_gradient_norm > 0
+    report = KeyframeReport(
+        keys=tuple(setup.keys),
+        errors=tuple(compute_key_error(model, key, states[frame]) for frame, key in setup.keys.items()),
         gentleness=compute_modal_body_weights(controls, model.body.total_mass),
         cost=solution.cost,
-        iterations=solution.iterations
-        + (0 if search_result.soft_solution is None else search_result.soft_solution.iterations),
+        iterations=solution.iterations + (0 if soft is None else soft.iterations),
         converged=solution.converged,
         seconds=seconds,
-        start_costs=search_result.start_costs,
+        start_costs=result.start_costs,
         basis=setup.basis_report,
         message=solution.message,
-        relative_gradient=solution.gradient_norm / solution.initial_gradient_norm
-        if solution.initial_gradient_norm > 0
-        else 0.0,
-        projection_errors=least,
-        effort=_compute_effort(model, solution, search_result),
-        soft_effort=None
-        if search_result.soft_solution is None
-        else _compute_effort(model, search_result.soft_solution, search_result),
-        loop_gap=search_result.problem.compute_constraint_violation(solution.trajectory)
-        if setup.boundary == "loop"
-        else None,
+        relative_gradient=solution.gradient_norm / solution.initial_gradient_norm if is_moving else 0.0,
+        projection_errors=tuple(
+            compute_key_error(model, key, state) for key, state in zip(setup.keys.values(), result.problem.key_states)
+        ),
+        effort=_compute_effort(model, controls),
+        soft_effort=None if soft is None else _compute_effort(model, soft.trajectory.controls + result.problem.bias),
+        loop_gap=result.problem.compute_constraint_violation(trajectory) if setup.boundary == "loop" else None,
         frames=len(states),
         dt=dt,
-        key_notes=describe_inversions(model.body, _collect_poses(setup)),
+        key_notes=describe_inversions(model.body, poses),
     )
+    start = (trajectory.predicted_coordinates[0].copy(), trajectory.predicted_velocities[0].copy())
+    return Shot(model, states, velocities, controls, solution.gains, dt, report, start, setup.boundary == "loop")
 
 
-def _collect_poses(setup: ShotSetup) -> dict[int, Array]:
-    """The displacement (n, 3) of every key by its frame, that of an open shot's start among them."""
-    first = {0: setup.start_displacement} if setup.boundary == "open" else {}
-    return first | {frame: np.asarray(key.displacement) for frame, key in setup.keys.items()}
-
-
-def _compute_effort(model: ReducedModel, solution: ShotSolution, search_result: KeyframeSearchResult) -> float:
-    """mean |w|² in units of m (L ω₁²)²."""
-    squares = ((solution.trajectory.controls + search_result.problem.bias) ** 2).sum(axis=1)
-    return float(squares.mean() / model.unit_effort)
+def _compute_effort(model: ReducedModel, controls: Array) -> float:
+    """Mean |w|² [m (L ω₁²)²] of controls (T, r)."""
+    return float((controls**2).sum(axis=1).mean() / model.unit_effort)

@@ -48,8 +48,8 @@ def build_pose_goals(
 class GoalSet:
     """Goals as arrays: vertices, start and end frames (G,), targets (G, 3) [m].
 
-    A goal is controlled in the steps after its start frame, up to its end frame. goal_indices: (G,) positions in the given
-    list of goals. requested_window_lengths: (G,) frames of the window, before it is cut at frame 0.
+    A goal is controlled in the steps after its start frame, up to its end frame. goal_indices: (G,) positions in the
+    given list of goals. requested_window_lengths: (G,) frames of the window, before it is cut at frame 0.
     """
 
     vertices: IndexArray
