@@ -29,8 +29,8 @@ class PoseFit:
     """A pose fitted to a skin.
 
     displacement: (n, 3) [m]; error, max_error: distance of the skin from its targets, root mean square over area
-    and maximum, in body sizes; energy: of the pose [J]; iterations: of Newton's method; inverted_count: inverted tets; a
-    pose with more than a few is not accepted as a key (see `keyframe`).
+    and maximum, in body sizes; energy: of the pose [J]; iterations: of Newton's method; inverted_count: inverted tets;
+    a pose with more than a few is not accepted as a key (see `keyframe`).
     """
 
     displacement: Array
