@@ -20,13 +20,11 @@ from cajole.arrays import Array
 from cajole.errors import FileError
 from cajole.storage import hash_content
 
-# Inputs are the same where they differ by no more than this share of the size: far above rounding, far below sight.
+# Largest difference of equal inputs, relative to the size: far above rounding, far below what is visible.
 ROUNDING_TOLERANCE = 1e-9
-# Far from the origin coordinates round by their own size: this share of the largest counts as size.
-OFFSET_SHARE = 1e-3
-# Projections of each group of frames, and groups at most: the estimate of a distance is good to a third.
+# Projections of each group of frames, and groups at most: distances are estimated to a third.
 PROJECTION_COUNT, MAX_FRAME_GROUPS = 8, 64
-# how a message names what differs, numbers first
+# Names in messages.
 COUNT_LABELS = {"vertices": "vertices", "frames": "frames", "fps": "frames per second"}
 HASH_LABELS = {"elements": "elements of its mesh", "rest": "rest shape of its mesh", "motion": "positions over time"}
 
@@ -37,7 +35,7 @@ def compute_fingerprint(animation: Animation) -> dict[str, Any]:
 
 
 def compute_counts_and_hashes(animation: Animation) -> dict[str, Any]:
-    """What tells one input from another: counts to read, and contents by their hash."""
+    """Counts, and hashes of the contents, that identify an input."""
     mesh, contacts = animation.mesh, animation.contacts
     frames = [hash_content(block) for block in _iterate_frame_blocks(animation)]
     return {
@@ -54,7 +52,7 @@ def compute_counts_and_hashes(animation: Animation) -> dict[str, Any]:
 
 
 def compute_projections(animation: Animation) -> dict[str, Any]:
-    """rest, normals: (1, PROJECTIONS); motion: (groups, PROJECTIONS) of displacements; touching: a hash, or None."""
+    """Projections of rest and normals (1, k), of displacements (groups, k); touching: a hash of the contacts, or None.."""
     contacts = animation.contacts
     normals = np.empty((0, 3)) if contacts is None else contacts.normal
     touching = (
@@ -71,7 +69,7 @@ def compute_projections(animation: Animation) -> dict[str, Any]:
 def require_same_input(path: Path, stored: Mapping[str, Any], animation: Animation) -> tuple[str, ...]:
     """Notes on what differs by rounding. Raises FileError naming the first thing that differs by more.
 
-    theirs: the fingerprint in the file `path`; files without projections are recognised by their hashes alone.
+    stored: the fingerprint in the file `path`; files without projections are recognised by their hashes alone.
     """
     current = compute_counts_and_hashes(animation)
     for name, words in COUNT_LABELS.items():
@@ -102,11 +100,15 @@ def _compute_fps_difference(stored: Mapping[str, Any], current: Mapping[str, Any
 def _describe_rounding(
     path: Path, label: str, stored: Mapping[str, Any] | None, name: str, animation: Animation
 ) -> str:
-    """What differs by rounding. Raises FileError where it is more, with its measure where the file has projections."""
+    """Note on a difference by rounding.
+
+    Raises FileError for a larger one, with its size if the file has projections.
+    """
     by = ""
     if stored is not None and name != "elements":
         found = _estimate_distance(stored[name], compute_projections(animation)[name])
-        size = max(animation.mesh.size, OFFSET_SHARE * float(np.abs(animation.bounds).max()))
+        # far from the origin, rounding is relative to the coordinates
+        size = max(animation.mesh.size, 1e-3 * float(np.abs(animation.bounds).max()))
         if found <= ROUNDING_TOLERANCE * size:
             return f"the {label} differ by {found:.1e} m from those that were edited, which is rounding"
         by = f" by about {found:.2g} m (root of the sum of squares over all coordinates)"
@@ -125,7 +127,7 @@ def _has_same_contacts(stored_input: Mapping[str, Any], animation: Animation) ->
 
 
 def _estimate_distance(stored: list[list[float]], current: list[list[float]]) -> float:
-    """The estimated Euclidean distance of two inputs by their projections; inf where those are of other groups."""
+    """Euclidean distance of two inputs, estimated from their projections; inf if the groups differ."""
     a, b = np.array(stored), np.array(current)
     return float(np.sqrt(((a - b) ** 2).mean(axis=1).sum())) if a.shape == b.shape else np.inf
 
@@ -136,7 +138,7 @@ def _iterate_frame_blocks(animation: Animation) -> Iterator[Array]:
 
 
 def _project_frame_groups(animation: Animation) -> Array:
-    """(groups, PROJECTIONS) of the displacements from rest; frames of one group are weighed and summed."""
+    """(groups, k) projections of the displacements from rest; frames of a group are weighted and summed."""
     rest = animation.mesh.vertices
     weights = _generate_weights(3 * animation.n, PROJECTION_COUNT)
     each = np.concatenate(

@@ -290,7 +290,7 @@ class PoissonSystem:
             kernels.add_by_label(self._component_of, self._ones, shifts - self.compute_centroids(rhs), rhs)
 
     def is_compatible(self, contacts: WarpContactConstraints) -> bool:
-        """Whether the rows can be of this system."""
+        """True if the constraints may have been built by this system."""
         sizes = self.laplacian.supernode_count, self.floating_count
         return (len(contacts.supernodes), len(contacts.centroid_compliance)) == sizes and int(
             contacts.unknowns.max()

@@ -1,7 +1,7 @@
-"""Edits in files: what was dragged, where to, and under which energy; the animation and the body stay where they are.
+"""Edit files: constraints, settings and options of an edit, as JSON, without the animation and the body.
 
-A file is JSON of plain numbers and words. It recognises its input by content, so that it is never laid over another
-motion, and its body by how that vibrates: the eigenvalues are what an edit knows of the material and of what is held.
+A file identifies its animation by a fingerprint, so that it is never applied to another motion, and its body by the
+eigenvalues, which contain all that an edit uses of the material and the fixed vertices.
 """
 
 from __future__ import annotations
@@ -32,12 +32,8 @@ from cajole.progress import ProgressCallback
 from cajole.storage import as_path, build_read_error, open_regular_file, replace_atomically
 
 FORMAT, VERSION = "cajole edit", 1
-# Longer files are none of ours: a region of a million vertices takes a quarter of it.
+# Longer files are rejected: a region of a million vertices takes a quarter of it.
 MAX_FILE_BYTES = 32_000_000
-# Digits of a whole number that fits 64 bits.
-MAX_INTEGER_DIGITS = 18
-# How far directions may be from orthonormal.
-ORTHONORMAL_TOLERANCE = 1e-9
 REMEDY = "the file is damaged or was changed by hand: save the edit again"
 DOCUMENT_FIELDS = ("format", "version", "input", "eigenvalues", "options", "settings", "holds")
 COUNT_FIELDS, HASH_FIELDS = ("vertices", "frames"), ("elements", "rest", "motion", "contacts")
@@ -46,8 +42,8 @@ PROJECTION_FIELDS = ("rest", "motion", "normals")
 
 @dataclass(frozen=True, eq=False)
 class EditDocument:
-    """input: what names the animation; eigenvalues (r,); options and settings as `edit` takes them; holds, each with
-    its linear targets (k,), and the rows (k, 3) of a partial one."""
+    """input: fingerprint of the animation; eigenvalues (r,); options and settings as `edit` takes them; constraints,
+    each with its linear targets (k,), and the rows (k, 3) of a partial one."""
 
     input: dict[str, Any]
     eigenvalues: Array
@@ -57,12 +53,12 @@ class EditDocument:
 
 
 def read_edit_document(path: Path) -> EditDocument:
-    """The content of a file. Raises FileError naming the field that is wrong."""
+    """Read a file. Raises FileError with the invalid field."""
     return parse_edit_document(_read_json(path), path)
 
 
 def parse_edit_document(document: Any, path: Path) -> EditDocument:
-    """A document that was in a file. Raises FileError naming the field that is wrong; path: what messages call it."""
+    """Check a parsed document. Raises FileError with the invalid field; path: its name in messages."""
     try:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InputError(f'the file is no edit: "format" must be "{FORMAT}"')
@@ -102,7 +98,7 @@ def _reject_constant(word: str) -> NoReturn:
 
 
 def _parse_integer(digits: str) -> int:
-    if len(digits.lstrip("-")) > MAX_INTEGER_DIGITS:
+    if len(digits.lstrip("-")) > 18:  # may not fit 64 bits
         raise ValueError(f"a whole number of {len(digits)} digits")
     return int(digits)
 
@@ -121,7 +117,7 @@ def _check_object(value: Any, name: str, required: tuple[str, ...], optional: tu
 
 
 def _parse_numbers(value: Any, name: str, shape: tuple[int | None, ...]) -> Array:
-    """Finite numbers of a shape; words and truth values are none."""
+    """Finite numbers of a shape; strings and booleans are rejected."""
     if not isinstance(value, list):
         raise InputError(f"{name} must be a list of numbers")
     flat = value if len(shape) == 1 else [entry for row in value if isinstance(row, list) for entry in row]
@@ -205,11 +201,7 @@ def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, A
         raise InputError(f"{name} ties vertex {vertex} to itself")
     across = _parse_numbers(table["directions"], f"{name}.directions", (None, 3))
     k = len(across)
-    if (
-        not 1 <= k <= 3
-        or np.abs(across).max() > 2
-        or np.abs(across @ across.T - np.eye(k)).max() > ORTHONORMAL_TOLERANCE
-    ):
+    if not 1 <= k <= 3 or np.abs(across).max() > 2 or np.abs(across @ across.T - np.eye(k)).max() > 1e-9:
         raise InputError(f"{name}.directions must be one to three orthonormal vectors")
     if (k < 3) != ("rows" in table):
         raise InputError(f"{name} must have rows exactly when it holds fewer than three directions")
@@ -226,17 +218,15 @@ def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, A
     return build_constraint(key, target, across, drag_distance=distance), linear, rows
 
 
-# What different machines may find for the eigenvalue of one mode, as a share of it and of the largest.
+# Differences of an eigenvalue between machines, relative to itself and to the largest one.
 EIGENVALUE_RTOL, EIGENVALUE_ATOL = 1e-5, 1e-9
-# Held vertices are sent no farther than this, in sizes: far beyond any edit, far from where numbers overflow.
-MAX_TARGET_DISTANCE = 1e6
 
 
 def save_edit(editor: Editor, path: str | os.PathLike[str]) -> None:
-    """Write what an editor holds, its settings and options to a .json file, for `load_edit`.
+    """Write the constraints, settings and options of an editor to a .json file, for `load_edit`.
 
-    Neither the animation nor the body is in it: keep them beside it. What was baked is input, and not in it either.
-    Raises FileError when it cannot be written; what stood there before is then unchanged.
+    The file contains neither the animation nor the body: keep them. Baked edits are part of the animation.
+    Raises FileError if it cannot be written; an existing file is then unchanged.
     """
     place = _require_json_path(path)
     document = build_edit_document(editor)
@@ -245,7 +235,7 @@ def save_edit(editor: Editor, path: str | os.PathLike[str]) -> None:
 
 
 def build_edit_document(editor: Editor) -> dict[str, Any]:
-    """What `save_edit` writes: plain numbers, words, lists and objects."""
+    """The document that `save_edit` writes, as JSON values."""
     checks.require_instance(editor, Editor, "editor")
     return {
         "format": FORMAT,
@@ -267,12 +257,12 @@ def load_edit(
     fixed: ArrayLike | None = None,
     progress: ProgressCallback | None = None,
 ) -> Editor:
-    """The editor that `save_edit` wrote, opened again on the same animation, body and contacts; undo starts anew.
+    """Open a saved edit on the same animation, body and contacts; its undo history is empty.
 
-    contacts, fixed: those that `edit` was given, when they are not the animation's own.
-    An animation that differs from the edited one by rounding, up to 1e-9 of its size, is accepted; `editor.notes` and
-    `editor.report` then say so.
-    Raises FileError for a damaged file and for one that is for another input, saying what differs.
+    contacts, fixed: as given to `edit`, if they are not those of the animation.
+    An animation that differs from the edited one by rounding, up to 1e-9 of its size, is accepted, with a note in
+    `editor.notes` and `editor.report`.
+    Raises FileError for a damaged file and for one of another input, with the difference.
     """
     place = _require_json_path(path)
     return build_editor(
@@ -290,7 +280,7 @@ def build_editor(
     fixed: ArrayLike | None = None,
     progress: ProgressCallback | None = None,
 ) -> Editor:
-    """The editor of a document that `stored` has looked at; place: what messages call it. See `load_edit`."""
+    """Open the editor of a checked document; path: its name in messages. See `load_edit`."""
     checks.require_instance(animation, Animation, "animation")
     if contacts is not None:
         checks.require_instance(contacts, Contacts, "contacts")
@@ -327,7 +317,7 @@ def _serialise_constraint(editor: Editor, linearised: LinearisedConstraint) -> d
         "drag_distance": hold.drag_distance,
     }
     if hold.is_partial:
-        # Rows of a partial hold were chosen under the settings that it was made with; others may hold by now.
+        # the rows of a partial constraint depend on the settings under which it was made
         full = editor.model.compute_constraint_rows(*hold.vertices)
         told["rows"] = np.linalg.lstsq(full.T, linearised.rows.T, rcond=None)[0].T.tolist()
     return told
@@ -348,7 +338,7 @@ def _restore_state(path: Path, editor: Editor, document: EditDocument) -> EditSt
         if not weights.any():
             raise FileError(f"{where} is held by the body and cannot be dragged; {REMEDY}")
         far = max(float(np.abs(hold.target).max()) - bounds, float(np.abs(linear).max()))
-        if far > MAX_TARGET_DISTANCE * subject.size:
+        if far > 1e6 * subject.size:
             raise FileError(f"{where} is sent {far:.3g} m away, which no edit does; {REMEDY}")
         held.append(LinearisedConstraint(hold, weights if rows is None else rows @ weights, linear))
     return EditState({each.constraint.key: each for each in held}, editor.settings)

@@ -1,4 +1,4 @@
-"""`edit`: an editor for a finished animation, on the body that fits it."""
+"""`edit`: open an editor for a finished animation, with a body for it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cajole.body import Body, BodySolid, EmbeddedMesh, embed_in_solid
 from cajole.body.rayleigh import get_rayleigh_damping
 from cajole.direct.editing.edit_model import EditModel
 from cajole.direct.editing.editor import Editor
+from cajole.direct.editing.linear_constraints import NEGLIGIBLE_MODE_WEIGHT
 from cajole.direct.editing.report import WARP_NAMES, EditOptions
 from cajole.direct.editing.spacetime import MIN_FRAMES, EditSettings, find_editable_frames
 from cajole.direct.editing.warp import IdentityWarp, Warp
@@ -25,16 +26,10 @@ from cajole.mesh import MeshTet, MeshTri
 from cajole.mesh.line import require_surface
 from cajole.progress import ProgressCallback
 
-# Modes unless asked otherwise; fewer where the body has fewer.
-DEFAULT_MODES = 500
-# A body made for an animation swings this often in its slowest mode while it plays, but not slower than SLOWEST [Hz].
-PERIODS_PER_ANIMATION, MIN_FREQUENCY = 4.0, 1.0
-# Contacts in the energy unless asked otherwise: as many as leave a drag at a few milliseconds.
+# Contacts in the energy by default: a drag takes a few milliseconds with them.
 DEFAULT_MAX_CONTACTS = 500
-# Patches that one contact stands for, from the smallest: frames, and width in sizes of the mesh.
+# Patches with one representative contact, from the smallest: frames, and width in sizes of the mesh.
 CONTACT_PATCH_SIZES = ((1, 0.05), (2, 0.1), (4, 0.1), (8, 0.15), (16, 0.2), (32, 0.3), (64, 0.5))
-# Modes below this share of the largest, at a vertex, do not move it.
-NEGLIGIBLE_MODE_WEIGHT = 1e-12
 
 
 def edit(
@@ -56,21 +51,19 @@ def edit(
     fixed: ArrayLike | None = None,
     progress: ProgressCallback | None = None,
 ) -> Editor:
-    """An editor of a finished animation: its changes are the least forces over space and time, eq. (2).
+    """Open an editor for a finished animation; its changes minimise the added force over space and time, eq. (2).
 
-    animation: at least 5 frames, from any source, of tets or triangles. body: its rest shape, material and held
-    vertices: a solid or shell of the same mesh, or for triangles what `body_around` gives; one is made when None.
-    modes: how many vibrations a change is made of; 500 when None, or as many as there are.
-    ends: "fixed" keeps the last two frames, "free" lets them go along. h [s]: timestep of the energy, the animation's
-    own when None; damping (α [1/s], β [s]) of the change, the body's when None; energy: "forces", or "smooth" eq. (10)
-    with smoothness μ in units of 1/λ₁.
-    window: (first, last) frames, and region: vertices, outside of which nothing changes.
-    warp: "composition", or "additive", the paper's own form, or "none", linear changes.
-    contacts: those that the edit keeps, the animation's own when None; cluster: how many the energy may have, beyond
-    which one stands for all of the same patch, None for all (the warp keeps each of them in any case).
-    whole: whether a body that is not held may also move as a whole. fixed: vertices that the body made for an animation
-    holds, when none is given; those that never move when None.
-    Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
+    animation: at least 5 frames, from any source, of tets or triangles. body: its rest shape, material and fixed
+    vertices: a solid or shell of the same mesh, or for triangles the result of `embed_in_solid`; generated when None.
+    modes: number of vibration modes of a change; 500 when None, or all of a small body.
+    ends: "fixed" keeps the last two frames, "free" does not. h [s]: time step of the energy, that of the animation when
+    None; damping (α [1/s], β [s]) of the change, that of the body when None; energy: "forces", or "smooth" eq. (10)
+    with smoothness μ in units of 1/λ₁. window: (first, last) frames, and region: vertices, outside of which nothing
+    changes. warp: "composition", or "additive" as in the paper, or "none" for linear changes. contacts: to preserve,
+    those of the animation when None; cluster: largest number in the energy, above which one contact represents a
+    patch, None for all (the warp preserves every contact in any case). whole: True if a body without fixed vertices
+    may also move rigidly. fixed: fixed vertices of a generated body; those that never move when None. Raises
+    InputError for an animation of another mesh, too few frames, or more modes than the body has.
     """
     animation = require_animation(animation)
     checks.require_choice(warp, "warp", WARP_NAMES)
@@ -86,8 +79,12 @@ def edit(
         contacts.require_within(animation.frames, animation.n)
         animation = replace(animation, contacts=contacts)
     edit_body = _select_body(animation, body, fixed)
-    region_vertices = None if region is None else _check_region(region, animation.n)
-    if region_vertices is not None:
+    region_vertices = None
+    if region is not None:
+        indices = checks.require_index_array(checks.wrap_scalar(region), "region", (None,), animation.n)
+        region_vertices = np.unique(indices)
+        if len(region_vertices) == 0:
+            raise InputError("region names no vertex, so nothing could change; leave it out to edit all")
         edit_body = _restrict_to_region(edit_body, region_vertices)
     if damping is None:
         settings = replace(settings, damping=get_rayleigh_damping(edit_body.body))
@@ -106,7 +103,7 @@ def edit(
 
 
 def _cluster_contacts(contacts: Contacts, animation: Animation, max_contacts: int) -> Contacts:
-    """At most that many contacts: all, or one for each patch, of the smallest patches that do; else of the largest."""
+    """At most max_contacts: all, or one per patch, for the smallest sufficient patches; else for the largest ones."""
     clustered = contacts
     for frames, width in CONTACT_PATCH_SIZES:
         if len(clustered) <= max_contacts:
@@ -117,10 +114,10 @@ def _cluster_contacts(contacts: Contacts, animation: Animation, max_contacts: in
 
 @dataclass(frozen=True, eq=False)
 class _EditBody:
-    """The body that fits an animation, and the mesh that is warped.
+    """The body of an animation, and the mesh that is warped.
 
-    around: how the animation's vertices lie in the body, None where they are the body's own. flying: whether nothing
-    holds it. made: whether its stiffness is chosen by how long the animation is.
+    embedding_body: embedding of the animation's vertices in the body, None if they are those of the body. is_floating:
+    True if no vertex is fixed. is_generated: True if its stiffness follows from the duration of the animation.
     """
 
     body: Body
@@ -165,7 +162,7 @@ def _select_body(animation: Animation, body: Body | EmbeddedMesh | None, fixed: 
 
 
 def find_static_vertices(animation: Animation) -> IndexArray | None:
-    """Vertices that are at one place in all frames, if not all are; None where there are none."""
+    """Vertices that do not move in any frame; None if there are none, or if nothing moves."""
     still = np.ones(animation.n, dtype=bool)
     for frame in range(1, animation.frames):
         still &= (animation.positions[frame] == animation.positions[0]).all(axis=1)
@@ -175,7 +172,7 @@ def find_static_vertices(animation: Animation) -> IndexArray | None:
 
 
 def _has_same_topology(mesh: MeshTet | MeshTri, body_mesh: MeshTet | MeshTri) -> bool:
-    """Whether a mesh has the elements of another, in any order, or is a surface that runs along its edges."""
+    """True if the meshes have the same elements, in any order, or if mesh is a surface along edges of body_mesh."""
     if type(mesh) is type(body_mesh):
         return np.array_equal(_sort_elements(mesh.elements), _sort_elements(body_mesh.elements))
     n = len(body_mesh.vertices)
@@ -187,15 +184,8 @@ def _sort_elements(elements: IndexArray) -> IndexArray:
     return rows[np.lexsort(rows.T)]
 
 
-def _check_region(region: ArrayLike, n: int) -> IndexArray:
-    inside = np.unique(checks.require_index_array(checks.wrap_scalar(region), "region", (None,), n))
-    if len(inside) == 0:
-        raise InputError("region names no vertex, so nothing could change; leave it out to edit all")
-    return inside
-
-
 def _restrict_to_region(edit_body: _EditBody, region: IndexArray) -> _EditBody:
-    """The modes of a part alone: every vertex that anything outside depends on is held."""
+    """Restrict to a region: fix every vertex of the body that vertices outside depend on."""
     if edit_body.embedding_body is None:
         held = np.setdiff1d(np.arange(edit_body.body.vertex_count), region)
     else:
@@ -218,15 +208,16 @@ def _build_edit_model(
 ) -> EditModel:
     with limit_blas_threads():
         if modes is None:
-            modes = min(DEFAULT_MODES, count_modes(edit_body.body, rigid=whole))
+            modes = min(500, count_modes(edit_body.body, rigid=whole))
         found = modes_of(edit_body.body, modes, rigid=whole, progress=progress)
         shapes = np.ascontiguousarray(edit_body.interpolate_shapes(found.shapes))
         eigenvalues = found.eigenvalues
         if edit_body.is_generated:
-            slowest = 2.0 * np.pi * max(MIN_FREQUENCY, PERIODS_PER_ANIMATION / animation.duration)
+            # the slowest mode of a generated body has four periods in the animation, but at least 1 Hz
+            slowest = 2.0 * np.pi * max(1.0, 4.0 / animation.duration)
             eigenvalues = eigenvalues * (slowest**2 / eigenvalues[found.rigid_count])
         by_vertex = shapes.reshape(animation.n, -1)
-        # twice over the shapes, which may be large, rather than a copy of their sizes
+        # without a copy of the shapes, which may be large
         largest = np.maximum(by_vertex.max(axis=1), -by_vertex.min(axis=1))
         moving = np.flatnonzero(largest > NEGLIGIBLE_MODE_WEIGHT * largest.max())
         held = np.setdiff1d(np.arange(animation.n), moving)

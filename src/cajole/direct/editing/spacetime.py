@@ -1,9 +1,9 @@
-"""What an edit costs: the energy of a change z (T, r) of the modes over time, and its Green's functions.
+"""The spacetime energy of an edit, a change z (T, r) of the modal coordinates over time, and its Green's functions.
 
-Each mode has its own energy ½ zᵀHz with H pentadiagonal in time. The forces energy, eq. (2), sums h/2 |z̈ + d ż + λz|²:
+Each mode has the energy ½ zᵀHz with H pentadiagonal in time. The forces energy, eq. (2), sums h/2 |z̈ + d ż + λz|²:
 residuals a·(z_{i-1}, z_i, z_{i+1}) with d = α + βλ. The smooth energy, eq. (10), is μ/2 |z̈|² + ½ λz².
-Frames that must not change are left out of H: the first two, and with fixed ends the last two as well; of a window,
-all frames outside it too.
+Frames that must not change are left out of H: the first two, with fixed ends the last two, and all frames outside a
+window.
 """
 
 from __future__ import annotations
@@ -19,21 +19,17 @@ from cajole.direct.editing import kernels_spacetime
 from cajole.errors import InputError
 
 END_CONDITIONS, ENERGY_KINDS = ("fixed", "free"), ("forces", "smooth")
-# Fewer frames leave nothing between two fixed ends.
+# With fewer frames nothing is left between two fixed ends.
 MIN_FRAMES = 5
-# Larger settings, in their units, only overflow.
-MAX_SETTING = 1e6
-# Responses kept for frames that are looked at again and again.
-MAX_CACHED_RESPONSES = 16
 
 
 @dataclass(frozen=True)
 class EditSettings:
-    """h [s]: the timestep of the energy; damping: (α [1/s], β [s]) of the change, not of the motion.
+    """Settings of the energy.
 
-    ends: whether the last two frames stay ("fixed") or go along ("free"); the first two always stay.
-    energy: "forces" eq. (2), or "smooth" eq. (10) with μ = smoothness / λ₁. window: the first and last frame that the
-    energy sees, all when None; frames outside never change.
+    h [s]: time step; damping: (α [1/s], β [s]) of the change, not of the motion. ends: "fixed" keeps the last two
+    frames, "free" does not; the first two never change. energy: "forces" eq. (2), or "smooth" eq. (10) with μ =
+    smoothness / λ₁. window: the first and last frame of the energy, all when None; frames outside never change.
     """
 
     h: float
@@ -52,15 +48,21 @@ class EditSettings:
             "smoothness": checks.require_positive(self.smoothness, "smoothness"),
         }
         for name, value in found.items():
-            if np.max(value) > MAX_SETTING:
-                raise InputError(f"{name} is {value}, larger than any motion needs; give at most {MAX_SETTING:g}")
+            if np.max(value) > 1e6:  # would only overflow
+                raise InputError(f"{name} is {value}, larger than any motion needs; give at most 1e+06")
             object.__setattr__(self, name, value)
         if self.window is not None:
-            object.__setattr__(self, "window", _parse_window(self.window))
+            try:
+                start, stop = self.window
+            except (TypeError, ValueError):
+                found_value = checks.format_value(self.window)
+                raise InputError(f"window must be a pair of frames (first, last), not {found_value}") from None
+            start = checks.require_integer(start, "window's first frame", minimum=0)
+            object.__setattr__(self, "window", (start, checks.require_integer(stop, "window's last frame", minimum=0)))
 
 
 class SpacetimeEnergy:
-    """H⁻¹ for all modes at once; eigenvalues (r,) λ; frames T, of which `first` ... `last` may change."""
+    """H⁻¹ for all modes at once: eigenvalues (r,) λ; frames T, of which first_frame … last_frame may change."""
 
     def __init__(self, eigenvalues: Array, frames: int, settings: EditSettings):
         self.frames = checks.require_integer(frames, "frames", minimum=MIN_FRAMES)
@@ -70,7 +72,7 @@ class SpacetimeEnergy:
         h = settings.h
         self.first_frame, self.last_frame = find_editable_frames(settings, self.frames)
         self._responses: dict[int, Array] = {}
-        # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
+        # a free end is solved backwards in time, where the factors are known: H = BᵀB with B triangular
         self._is_time_reversed = settings.ends == "free" and settings.energy == "forces"
         if settings.energy == "smooth":
             self._factorise_smooth(lam, h, settings.smoothness)
@@ -80,7 +82,7 @@ class SpacetimeEnergy:
             self._factorise_fixed_ends(*build_forward_stencil(lam, h, compute_modal_damping(settings.damping, lam)))
 
     def compute_response(self, frame: int) -> Array:
-        """H⁻¹ e_frame (T, r): how every mode answers a unit force at `frame`, zero where nothing may change."""
+        """H⁻¹ e_frame (T, r): response of every mode to a unit force at `frame`; zero in frames that cannot change."""
         if not self.first_frame <= frame <= self.last_frame:
             raise InputError(
                 f"frame {frame} cannot change; frames {self.first_frame}..{self.last_frame} of {self.frames} can"
@@ -88,21 +90,21 @@ class SpacetimeEnergy:
         if frame not in self._responses:
             right = np.zeros((self.frames, self.mode_count))
             right[frame] = 1.0
-            while len(self._responses) >= MAX_CACHED_RESPONSES:
+            while len(self._responses) >= 16:
                 self._responses.pop(next(iter(self._responses)))
             self._responses[frame] = self._solve_in_place(right, frame, frame)
         return self._responses[frame]
 
     def clear_cache(self) -> None:
-        """Drop the responses that were kept."""
+        """Drop the cached responses."""
         self._responses.clear()
 
     def solve(self, rhs: Array) -> Array:
-        """z (T, r) = H⁻¹ right, in the place of right (T, r)."""
+        """z (T, r) = H⁻¹ rhs, in place."""
         return self._solve_in_place(rhs, self.first_frame, self.last_frame)
 
     def compute_added_forces(self, z: Array) -> Array:
-        """What a change z (T, r) adds to the forces on the modes, (T, r): z̈ + d ż + λz, by the same differences."""
+        """Modal forces (T, r) that a change z (T, r) adds: z̈ + d ż + λz, with the same finite differences."""
         h = self.settings.h
         build_stencil = build_averaged_stencil if self.settings.ends == "free" else build_forward_stencil
         a0, a1, a2 = build_stencil(self.eigenvalues, h, compute_modal_damping(self.settings.damping, self.eigenvalues))
@@ -155,8 +157,12 @@ class SpacetimeEnergy:
 
 
 def find_editable_frames(settings: EditSettings, frames: int) -> tuple[int, int]:
-    """The first and the last frame that may change. Raises InputError where there would be none."""
-    start, stop = (0, frames - 1) if settings.window is None else _check_window(settings.window, frames)
+    """The first and the last frame that may change. Raises InputError if there are none."""
+    start, stop = settings.window or (0, frames - 1)
+    if stop > frames - 1:
+        raise InputError(f"window ends at frame {stop}, but the last frame is {frames - 1}")
+    if settings.window is not None and stop - start + 1 < MIN_FRAMES:
+        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {MIN_FRAMES} are the fewest")
     if settings.ends == "free" and stop < frames - 1:
         raise InputError(
             f"window ends at frame {stop}, and a free end would tear the motion there; use ends='fixed', or let the "
@@ -165,35 +171,16 @@ def find_editable_frames(settings: EditSettings, frames: int) -> tuple[int, int]
     return start + 2, stop - 2 if settings.ends == "fixed" else stop
 
 
-def _check_window(window: tuple[int, int], frames: int) -> tuple[int, int]:
-    start, stop = window
-    if stop > frames - 1:
-        raise InputError(f"window ends at frame {stop}, but the last frame is {frames - 1}")
-    if stop - start + 1 < MIN_FRAMES:
-        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {MIN_FRAMES} are the fewest")
-    return window
-
-
-def _parse_window(window: tuple[int, int]) -> tuple[int, int]:
-    try:
-        start, stop = window
-    except (TypeError, ValueError):
-        raise InputError(f"window must be a pair of frames (first, last), not {checks.format_value(window)}") from None
-    return (
-        checks.require_integer(start, "window's first frame", minimum=0),
-        checks.require_integer(stop, "window's last frame", minimum=0),
-    )
-
-
 def build_forward_stencil(eigenvalues: Array, h: float, damping: Array) -> tuple[Array, Array, Array]:
-    """h² times the residual z̈ + d ż + λz of eq. (2): weights of z_{i-1}, z_i, z_{i+1}."""
+    """Weights of z_{i-1}, z_i, z_{i+1} in h² (z̈ + d ż + λz), the residual of eq. (2)."""
     return np.ones_like(eigenvalues), -2.0 - damping * h + h**2 * eigenvalues, 1.0 + damping * h
 
 
 def build_averaged_stencil(eigenvalues: Array, h: float, damping: Array) -> tuple[Array, Array, Array]:
-    """The same with the stiffness averaged over the three frames, as Newmark does, and central damping.
+    """The same with the stiffness averaged over the three frames, as in Newmark's method, and central damping.
 
-    Without it a free end integrates stiff modes explicitly: beyond h²λ = 4 + 2dh they grow without bound.
+    With the forward stencil a free end would integrate stiff modes explicitly: they grow without bound for
+    h²λ > 4 + 2dh.
     """
     k = 0.25 * h**2 * eigenvalues
     return 1.0 + k - 0.5 * damping * h, -2.0 + 2.0 * k, 1.0 + k + 0.5 * damping * h

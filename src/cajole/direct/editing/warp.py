@@ -1,8 +1,8 @@
-"""Warping: a linear change of a frame becomes a shape without the swelling that linear changes bring (§6).
+"""Rotation-strain warping (§6): turns the linear displacement of a frame into one without swelling.
 
-Every element is turned and strained on its own, and the displacement whose gradients come closest to that is found by a
-Poisson solve, L δ = Σ_j V_j (F'_j - F̄_j) g_a. Vertices that the body holds keep their place; a piece of the mesh that
-holds none keeps its centre where the linear change puts it; contacts keep their planes.
+Every element is rotated and strained separately. A Poisson solve, L δ = Σ_j V_j (F'_j - F̄_j) g_a, finds the
+displacement with the closest gradients. Fixed vertices keep their positions; a component of the mesh without fixed
+vertices keeps its centroid where the linear displacement puts it; contacts are preserved.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ WARP_FORMS = ("composition", "additive")
 
 @dataclass(frozen=True, eq=False)
 class FrameDecomposition:
-    """An input frame as the warp sees it: the rotation and the stretch of every element, F = Q S, block by block."""
+    """Rotation and stretch of every element of an input frame, F = Q S, in blocks."""
 
     blocks: NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
 class WarpProbe:
-    """What finds the warped place of one vertex by a pass over the elements, without a solve; made by `Warp.probe`.
+    """Weights that give the warped displacement of one vertex from one pass over the elements, without a solve.
 
-    weights: of the elements, the same in all directions or, where contacts mix them, one set a direction; centres: what
-    each floating piece's centre adds; lone: the vertex when it belongs to no element, else -1.
+    weights: of the elements, the same in all directions or, where contacts couple them, one set per direction;
+    centroid_weights: of the centroid of each floating component; isolated_vertex: the vertex if it belongs to no
+    element, else -1. Built by `Warp.build_probe`.
     """
 
     weights: Array
@@ -51,9 +52,9 @@ class WarpProbe:
 
 
 class _WarpWorkspace(threading.local):
-    """Work arrays of a warp, one set for each thread: the kernels release the interpreter.
+    """Work arrays of a warp, one set per thread: the kernels release the interpreter lock.
 
-    p, x: (n + 1, 3) of the unknowns, and a last row that the elements refer to which fill up the last block.
+    p, x: (n + 1, 3) of the unknowns; the padding elements of the last block refer to the last row.
     """
 
     def __init__(self, unknowns: int, blocks: int):
@@ -63,10 +64,10 @@ class _WarpWorkspace(threading.local):
 
 
 class Warp:
-    """The elements of a mesh at rest, and the factors of their Laplacian; immutable, several threads may use it.
+    """Elements of a mesh at rest with the factors of their Laplacian; immutable, several threads may use it.
 
-    held: (k,) vertices that never move; elements with no other vertices cost nothing. form: "composition", or the
-    paper's own, "additive". Raises InputError for vertices out of range.
+    fixed: (k,) vertices that never move; elements with no other vertices cost nothing. form: "composition", or
+    "additive" as in the paper. Raises InputError for vertices out of range.
     """
 
     def __init__(self, mesh: MeshTet | MeshTri, fixed: ArrayLike, *, form: str = "composition"):
@@ -78,20 +79,20 @@ class Warp:
         self.vertices, self.elements = mesh.vertices, mesh.elements
         stays = np.zeros(len(mesh.vertices), dtype=bool)
         stays[checks.require_index_array(fixed, "fixed", (None,), len(mesh.vertices))] = True
-        # vertices of no element have nothing to warp with: they take the linear change
+        # vertices of no element take the linear displacement
         self._isolated_vertices = np.flatnonzero(~mesh.used_vertex_mask & ~stays)
         live = np.flatnonzero(~stays[mesh.elements].all(axis=1))
         elements, grads, volumes = (
             mesh.elements[live],
-            _get_element_gradients(mesh)[live],
-            _get_element_volumes(mesh)[live],
+            (mesh.shape_gradients if isinstance(mesh, MeshTet) else compute_triangle_gradients(mesh))[live],
+            (mesh.volumes if isinstance(mesh, MeshTet) else mesh.areas)[live],
         )
         self._poisson = PoissonSystem(elements, grads, volumes, stays, mesh.component_labels)
         order = self._poisson.order
         self._unknown_index = np.full(len(mesh.vertices), -1, dtype=np.int64)
         self._unknown_index[order] = np.arange(len(order))
         corners = self._unknown_index[elements]
-        # elements in the order of the unknowns they touch: neighbours in memory
+        # elements in the order of their unknowns: neighbours in memory
         nearby = np.argsort(corners.min(axis=1, initial=len(order)), kind="stable")
         normals = mesh.normals[live][nearby] if isinstance(mesh, MeshTri) else np.empty((len(live), 0))
         shape = np.column_stack(
@@ -99,14 +100,14 @@ class Warp:
         )
         self._shape_blocks = _pack_blocks(shape, 0.0)
         self._corner_blocks = _pack_blocks(corners[nearby].astype(np.uint32), len(order))
-        # one row more than unknowns: elements that fill up the last block stand there
+        # one row more than unknowns, for the padding elements of the last block
         self._rest_positions = np.vstack([self.vertices[order], np.zeros(3)])
         self._workspace = _WarpWorkspace(len(order), len(self._shape_blocks))
 
     def decompose_frame(self, positions: ArrayLike, *, single_precision: bool = False) -> FrameDecomposition:
         """Rotation and stretch of every element of a frame at `positions` (n, 3) [m].
 
-        single: in single precision, half the memory; no change is still exactly no change.
+        single_precision: half the memory; a zero displacement still warps to exactly zero.
         """
         x = checks.require_real_array(positions, "positions (m)", self.vertices.shape)
         p = self._workspace.p
@@ -122,7 +123,7 @@ class Warp:
     def apply(
         self, frame: FrameDecomposition, displacement: ArrayLike, contacts: WarpContactConstraints | None = None
     ) -> Array:
-        """The warped change of displacement (n, 3) [m] of a linear one; exactly zero for zero. kept: rows it keeps."""
+        """Warped displacement (n, 3) [m] of a linear one, exactly zero for zero; contacts: constraints to preserve."""
         p, own = self._load_displacement(frame, displacement), self._workspace
         kernels.assemble_rhs(
             self._shape_blocks, self._corner_blocks, frame.blocks, self._additive, own.p, own.work, own.x
@@ -139,10 +140,10 @@ class Warp:
     def build_contact_constraints(
         self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike
     ) -> WarpContactConstraints | None:
-        """Rows that `apply` keeps at zero: n·(δ_v - δ_w), None when held vertices satisfy them all.
+        """Constraints n·(δ_v - δ_w) = 0 for `apply`; None if fixed vertices satisfy them all.
 
-        directions: (k, 3), of any length; vertices, others: (k,), others -1 where a vertex touches what does not belong
-        to the mesh. Rows may repeat one another. Raises InputError for vertices of no element and zero directions.
+        directions: (k, 3), of any length; vertices, others: (k,), others -1 where a vertex touches an obstacle. Rows
+        may be dependent. Raises InputError for vertices of no element and zero directions.
         """
         v = checks.require_index_array(vertices, "vertices", (None,), len(self.vertices))
         w = np.asarray(others)
@@ -165,7 +166,7 @@ class Warp:
         )
 
     def build_probe(self, vertex: int, contacts: WarpContactConstraints | None = None) -> WarpProbe:
-        """What `at` needs to find the warped place of a vertex in frames that keep the same rows."""
+        """The probe of a vertex for `evaluate_probes`, in frames with the same contacts."""
         vertex = checks.require_integer(vertex, "vertex", minimum=0, maximum=len(self.vertices) - 1)
         place = int(self._find_unknowns(np.array([vertex]))[0])
         n, floating = len(self._poisson.order), self._poisson.floating_count
@@ -181,7 +182,7 @@ class Warp:
         return WarpProbe(np.stack([w.ravel() for w, _ in found]), np.stack([s.ravel() for _, s in found]), -1)
 
     def evaluate_probes(self, frame: FrameDecomposition, displacement: ArrayLike, probes: Sequence[WarpProbe]) -> Array:
-        """Warped changes (k, 3) [m] of the vertices that `probes` were made for, as `apply` has them."""
+        """Warped displacements (k, 3) [m] of the vertices of `probes`, equal to those of `apply`."""
         p, own = self._load_displacement(frame, displacement), self._workspace
         D = own.gradient_changes
         kernels.compute_gradient_changes(
@@ -202,7 +203,7 @@ class Warp:
         return checks.require_finite_result(out, "the warped change")
 
     def _load_displacement(self, frame: FrameDecomposition, displacement: ArrayLike) -> Array:
-        """A linear change (n, 3) of a frame, checked, and put in the order of the unknowns."""
+        """Check a linear displacement (n, 3), and copy it to the workspace in the order of the unknowns."""
         if frame.blocks.shape != (len(self._shape_blocks), self._values_per_element * kernels.LANES):
             raise InputError("frame was made by another warp; make it with the one that is to change it")
         p = checks.require_real_array(displacement, "displacement (m)", self.vertices.shape)
@@ -210,7 +211,7 @@ class Warp:
         return p
 
     def _find_unknowns(self, vertices: IndexArray) -> IndexArray:
-        """The unknowns of vertices, -1 for those that are held or in no element."""
+        """Indices of the unknowns of vertices, -1 for fixed ones and those of no element."""
         place = self._unknown_index[vertices]
         held = np.append(self._poisson.is_fixed, True)
         return np.where(held[place], -1, place)
@@ -223,14 +224,6 @@ class Warp:
         return out, sums
 
 
-def _get_element_gradients(mesh: MeshTet | MeshTri) -> Array:
-    return mesh.shape_gradients if isinstance(mesh, MeshTet) else compute_triangle_gradients(mesh)
-
-
-def _get_element_volumes(mesh: MeshTet | MeshTri) -> Array:
-    return mesh.volumes if isinstance(mesh, MeshTet) else mesh.areas
-
-
 def compute_triangle_gradients(mesh: MeshTri) -> Array:
     """In-plane gradients (m, 3, 3) of the hat functions: rows a, each n × (opposite edge) / (2 area)."""
     x = mesh.vertices[mesh.triangles]
@@ -239,7 +232,7 @@ def compute_triangle_gradients(mesh: MeshTri) -> Array:
 
 
 def _pack_blocks(rows: NDArray[Any], fill_value: float) -> NDArray[Any]:
-    """(blocks, c lanes) of rows (m, c): each entry of a block's elements side by side, the last block filled up."""
+    """(blocks, c lanes) of rows (m, c): each column of a block contiguous, the last block padded."""
     lanes = kernels.LANES
     count = -(-len(rows) // lanes)
     columns = rows.shape[1]
@@ -248,31 +241,28 @@ def _pack_blocks(rows: NDArray[Any], fill_value: float) -> NDArray[Any]:
     return np.swapaxes(padded.reshape(count, lanes, columns), 1, 2).reshape(count, columns * lanes)
 
 
-_EMPTY = np.empty(0)
-
-
 class IdentityWarp:
-    """Asked as a `Warp` is, it leaves changes as they are. Contacts are kept by the energy's stand-ins alone."""
+    """A `Warp` that changes nothing. Contacts are preserved by their representatives in the energy alone."""
 
     form = "none"
 
     def decompose_frame(self, positions: ArrayLike) -> FrameDecomposition:
-        """Nothing about a frame matters."""
-        return FrameDecomposition(_EMPTY)
+        """An empty decomposition: the frame has no influence."""
+        return FrameDecomposition(np.empty(0))
 
     def apply(
         self, frame: FrameDecomposition, displacement: Array, contacts: WarpContactConstraints | None = None
     ) -> Array:
-        """The change (n, 3) itself."""
+        """The displacement (n, 3) itself."""
         return displacement
 
     def build_contact_constraints(self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike) -> None:
-        """No rows can be kept without a solve."""
+        """None: contacts cannot be preserved without a solve."""
 
     def build_probe(self, vertex: int, contacts: WarpContactConstraints | None = None) -> WarpProbe:
-        """A vertex is seen where the linear change has it."""
-        return WarpProbe(_EMPTY, _EMPTY, vertex)
+        """A probe that returns the linear displacement of a vertex."""
+        return WarpProbe(np.empty(0), np.empty(0), vertex)
 
     def evaluate_probes(self, frame: FrameDecomposition, displacement: Array, probes: Sequence[WarpProbe]) -> Array:
-        """Changes (k, 3) of the probed vertices."""
+        """Displacements (k, 3) of the probed vertices."""
         return displacement[[probe.isolated_vertex for probe in probes]]

@@ -1,4 +1,4 @@
-"""Contours of images, by scikit-image: the largest closed line around what is brighter than a level."""
+"""Contours of images by scikit-image: the largest closed line around the region brighter than a level."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ from cajole.direct.rerouting.sections import compute_signed_area
 from cajole.errors import InputError
 
 SCIKIT_IMAGE = checks.OptionalPackage(("skimage",), "scikit-image", "images", "contours of images")
-
-# [pixels] noise finer than this is no shape
-BLUR_SIGMA = 1.0
-# a contour that encloses less than this share of its image is a speck
-MIN_AREA_SHARE = 0.004
-# [pixels] from an edge to where its two sides have their own greys
-EDGE_SAMPLE_OFFSET = 3.0
 
 
 def check_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
@@ -43,18 +36,26 @@ def check_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
 def find_contour(image: Array, name: str, level: float | None = None) -> Array:
     """(m, 2) [pixels] rows and columns of the largest closed line at `level`.
 
-    By default that is half the height of the edge: Otsu's level between two greys finds the edge, and is then moved to
-    the middle between the greys on its two sides. Where there are three, Otsu's own line is off by half a pixel.
+    The default is half the height of the edge: Otsu's level between two greys finds the edge, and is then moved to the
+    middle between the greys on its two sides. With three greys, Otsu's own line is off by half a pixel.
     Raises InputError for an image without a contour, MissingExtra without scikit-image.
     """
-    filters, measure = _import_skimage()
-    smooth = filters.gaussian(image, sigma=BLUR_SIGMA, mode="nearest", preserve_range=True)
+    SCIKIT_IMAGE.require()
+    from skimage import filters, measure
+
+    # blurred by one pixel: finer noise is not part of the shape
+    smooth = filters.gaussian(image, sigma=1.0, mode="nearest", preserve_range=True)
     if level is not None:
         return _find_largest_contour(measure, smooth, level, name)
     if smooth.min() == smooth.max():
         raise InputError(f"{name} has no contour: it is {smooth.min():.4g} everywhere; leave it out")
     rough = _find_largest_contour(measure, smooth, float(filters.threshold_otsu(smooth)), name)
-    return _find_largest_contour(measure, smooth, _compute_half_height_level(smooth, rough), name)
+    # the middle between the median greys three pixels inside and outside of the edge
+    tangents = np.roll(rough, -1, axis=0) - np.roll(rough, 1, axis=0)
+    normals = 3.0 * tangents[:, ::-1] * (1.0, -1.0) / np.linalg.norm(tangents, axis=1, keepdims=True)
+    sides = [map_coordinates(smooth, (rough + side * normals).T, order=1, mode="nearest") for side in (1.0, -1.0)]
+    level = 0.5 * float(np.median(sides[0]) + np.median(sides[1]))
+    return _find_largest_contour(measure, smooth, level, name)
 
 
 def _find_largest_contour(measure: Any, image: Array, level: float, name: str) -> Array:
@@ -70,20 +71,12 @@ def _find_largest_contour(measure: Any, image: Array, level: float, name: str) -
         )
     largest = max(closed, key=lambda line: abs(compute_signed_area(line)))
     share = abs(compute_signed_area(largest)) / image.size
-    if share < MIN_AREA_SHARE:
+    if share < 0.004:
         raise InputError(
             f"{name} has no contour larger than {share:.2%} of the image at level {level:.4g}, which is a speck; "
             "change level, or leave it out"
         )
     return np.asarray(largest)
-
-
-def _compute_half_height_level(image: Array, contour: Array) -> float:
-    """The middle between the greys on both sides of a closed line (m, 2), which lies on an edge."""
-    ways = np.roll(contour, -1, axis=0) - np.roll(contour, 1, axis=0)
-    across = EDGE_SAMPLE_OFFSET * ways[:, ::-1] * (1.0, -1.0) / np.linalg.norm(ways, axis=1, keepdims=True)
-    sides = [map_coordinates(image, (contour + side * across).T, order=1, mode="nearest") for side in (1.0, -1.0)]
-    return 0.5 * float(np.median(sides[0]) + np.median(sides[1]))
 
 
 def _check_grey_image(image: Any, name: str) -> Array:
@@ -93,10 +86,3 @@ def _check_grey_image(image: Any, name: str) -> Array:
     if grey.size == 0:
         raise InputError(f"{name} has no pixels (shape {grey.shape}); leave it out, or write it anew")
     return grey
-
-
-def _import_skimage() -> tuple[Any, Any]:
-    SCIKIT_IMAGE.require()
-    from skimage import filters, measure
-
-    return filters, measure

@@ -1,4 +1,4 @@
-"""Goals from a stream of sectional images, Figure 6 of Jeon and Choi 2007: the body's section shall follow contours."""
+"""Goals from a sequence of sectional images, Figure 6 of Jeon and Choi 2007: a section follows contours."""
 
 from __future__ import annotations
 
@@ -26,20 +26,13 @@ from cajole.direct.rerouting.registration import (
 from cajole.direct.rerouting.sections import ImageSection, Outline, compute_signed_area, cut_outline
 from cajole.errors import InputError
 
-# contours farther from the body than this share of its section's width are of something else
-MAX_OFFSET_SHARE = 0.5
-# at the rest of an outline the contour is taken from between
-MIN_MATCHED_SHARE = 0.5
-# points around a section at which it is compared with a contour
-OUTLINE_SAMPLES = 100
-
 
 @dataclass(frozen=True, eq=False)
 class ImageGoals:
-    """goals: for `reroute`, those of one image after the other; vertices (k,): what is led, around the section.
+    """goals: for `reroute`, those of one image after the other; vertices (k,): controlled, around the section.
 
-    contours: (m, 3) [m] of each image, laid over the body; alignment: the move that did that; offsets (images, k) [m]:
-    how far outward each vertex shall go.
+    contours: (m, 3) [m] of each image, aligned with the body by `alignment`; offsets (images, k) [m]: outward
+    displacement of each vertex.
     """
 
     goals: tuple[Goal, ...]
@@ -60,21 +53,25 @@ def build_image_goals(
     level: float | None = None,
     window: int | None = None,
 ) -> ImageGoals:
-    """Where vertices around a section must be so that it looks as in `images`, one image for each of `frames`.
+    """Goals for vertices around a section, so that it has the shape in `images`, one image for each of `frames`.
 
-    images: (k, height, width), or that many arrays of one size, grey, with the body brighter than what is around it.
-    section: where they lie. every: which of the vertices around the section are led; the springs place the others.
-    align: contours are first laid over the body's outline in its plane: "rigid", "shift", or "none".
-    level: the grey at which contours are drawn, by default Otsu's. window: of the goals, in frames; by default from the
-        image before.
-    A vertex goes along the outline's normal, smoothed around the section; its height above the section is the pilot's.
-    The vertices are those around the section at the first of `frames`, and are followed from there.
+    images: (k, height, width), or k grey images of one size, with the body brighter than its surroundings.
+    section: their plane and scale. every: use every so-many-th vertex around the section; springs place the others.
+    align: first align the contours with the body's outlines in the plane: "rigid", "shift", or "none".
+    level: grey level of the contours, half the height of the edge when None. window: of the goals, in frames; from the
+        previous image when None.
+    A vertex moves along the outline's normal, smoothed around the section; its height above the section is the pilot's.
+    The vertices are those around the section at the first of `frames`.
     Raises InputError for images of mixed sizes, without a contour, and for a section that misses the body.
     """
     motion = require_animation(pilot, "pilot")
     checks.require_instance(section, ImageSection, "section")
     checks.require_choice(align, "align", ALIGNMENTS)
-    stack, at = check_images(images), _check_frames(frames, motion.frames)
+    stack = check_images(images)
+    at = checks.require_index_array(frames, "frames", (None,), motion.frames)
+    if len(at) and (np.diff(at) <= 0).any():
+        k = int(np.argmax(np.diff(at) <= 0)) + 1
+        raise InputError(f"frames[{k}] is {at[k]}, which is not after the one before; sort images by time")
     if len(stack) != len(at):
         raise InputError(f"there are {len(stack)} images for {len(at)} frames; give one image a frame")
     length = None if window is None else checks.require_integer(window, "window")
@@ -85,7 +82,8 @@ def build_image_goals(
     cuts = [cut_outline(surface, motion.frame(frame), section, f"frame {frame}") for frame in at]
     alignment = align_contours(lines, [cut.points for cut in cuts], align)
     laid = [alignment.apply(line) for line in lines]
-    ring = _extract_vertex_ring(cuts[0])
+    # the vertices along the first outline, each once
+    ring = cuts[0].vertices[np.sort(np.unique(cuts[0].vertices, return_index=True)[1])]
     chosen = np.arange(0, len(ring), checks.require_integer(every, "every", maximum=len(ring)))
     far, goals = [], []
     for i, frame in enumerate(at):
@@ -100,30 +98,17 @@ def build_image_goals(
 
 
 def _compute_normal_offsets(points: Array, outline: Outline, contour: Array, name: str) -> tuple[Array, Array]:
-    """(k,) [m] how far the outline is from the contour at each of points (k, 2), and its normals (k, 2) there."""
-    around = resample_loop(outline.points, OUTLINE_SAMPLES)
+    """(k,) [m] offsets from the outline to the contour at points (k, 2), and normals (k, 2) of the outline there."""
+    around = resample_loop(outline.points, 100)
     normals = find_closest_on_loop(around, outline.points)[1]
-    most = MAX_OFFSET_SHARE * float(np.ptp(outline.points, axis=0).max())
+    # contours farther away than half the width belong to something else
+    most = 0.5 * float(np.ptp(outline.points, axis=0).max())
     found = compute_normal_offsets(around, normals, contour, most)
     met = float(np.isfinite(found).mean())
-    if met < MIN_MATCHED_SHARE:
+    if met < 0.5:
         raise InputError(
             f"the contour of {name} is beside {met:.0%} of the body's outline only, within {most:.4g} m; check origin "
             "and pixel_size of the section, or let it be aligned"
         )
     beside = ((points[:, None] - around) ** 2).sum(axis=2).argmin(axis=1)
     return smooth_loop_values(fill_missing_values(found))[beside], normals[beside]
-
-
-def _extract_vertex_ring(outline: Outline) -> IndexArray:
-    """The vertices along an outline, each once."""
-    first = np.sort(np.unique(outline.vertices, return_index=True)[1])
-    return np.asarray(outline.vertices[first])
-
-
-def _check_frames(frames: ArrayLike, count: int) -> IndexArray:
-    at = checks.require_index_array(frames, "frames", (None,), count)
-    if len(at) and (np.diff(at) <= 0).any():
-        where = int(np.argmax(np.diff(at) <= 0)) + 1
-        raise InputError(f"frames[{where}] is {at[where]}, which is not after the one before; sort images by time")
-    return at

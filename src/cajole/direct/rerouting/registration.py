@@ -1,4 +1,4 @@
-"""Contours laid over the outlines of a body, and how far along its normals the outline is from them."""
+"""Registration of contours with the outlines of a body, and their distances along the normals of the outline."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ import numpy as np
 from cajole.arrays import Array
 
 ALIGNMENTS = ("rigid", "shift", "none")
-# points that stand for a contour while it is laid over an outline
-CONTOUR_SAMPLES = 160
-# the share of them by which it is laid: where the shapes differ, they do not say how the image lies
-TRIMMED_SHARE = 0.6
-MAX_ITERATIONS = 200
-# a step below this share of the section's width ends the search
-STEP_TOLERANCE = 1e-8
-# passes of (1/4, 1/2, 1/4) over the offsets around an outline: noise of a contour would crumple the surface
-SMOOTHING_PASSES = 8
+
+
+@dataclass(frozen=True)
+class RegistrationOptions:
+    """Limits of `align_contours`."""
+
+    # Points that represent a contour.
+    samples: int = 160
+    # Share of the points with the smallest distances that determine a step: where the shapes differ, they do not tell
+    # how the image lies.
+    trimmed_share: float = 0.6
+    max_iterations: int = 200
+    # The search ends at a step below this share of the width of the section.
+    step_tolerance: float = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """x -> turn x + shift: turn (2, 2), shift (2,) [m]."""
+    """x -> R x + t: rotation (2, 2), translation (2,) [m]."""
 
     rotation: Array
     translation: Array
@@ -38,38 +43,39 @@ class Alignment:
 
 
 def align_contours(contours: list[Array], outlines: list[Array], kind: str) -> Alignment:
-    """The one move in the plane that lays all contours (m, 2) [m] best over the outlines (k, 2) [m] of their frames.
+    """The alignment in the plane that registers all contours (m, 2) [m] with the outlines (k, 2) [m] of their frames.
 
-    kind: "rigid" turns and shifts, "shift" only shifts, "none" leaves them. One for all: what differs from frame to
-    frame, or in shape, is what the images are for. Distances along normals, again and again (Chen and Medioni 1992), of
-    the share that fits best (Chetverikov et al. 2002), from where the middles agree. What an image is larger by all
-    around does not count.
+    kind: "rigid" rotates and shifts, "shift" only shifts, "none" does neither. One alignment for all frames:
+    differences between frames, and of shape, are what the images are for. Iterative closest points with distances
+    along normals (Chen and Medioni 1992), trimmed (Chetverikov et al. 2002), from aligned centroids. A constant offset
+    all around an outline is ignored.
     """
-    still = Alignment(np.eye(2), np.zeros(2))
     if kind == "none":
-        return still
-    samples = [resample_loop(line, CONTOUR_SAMPLES) for line in contours]
-    middles = [np.mean([line.mean(axis=0) for line in lines], axis=0) for lines in (samples, _resample_loops(outlines))]
+        return Alignment(np.eye(2), np.zeros(2))
+    limits = RegistrationOptions()
+    samples = [resample_loop(line, limits.samples) for line in contours]
+    outline_samples = [resample_loop(line, limits.samples) for line in outlines]
+    middles = [np.mean([line.mean(axis=0) for line in lines], axis=0) for lines in (samples, outline_samples)]
     now, points = Alignment(np.eye(2), middles[1] - middles[0]), np.vstack(samples)
     size = float(np.ptp(points, axis=0).max())
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(limits.max_iterations):
         found = [find_closest_on_loop(now.apply(line), loop) for line, loop in zip(samples, outlines)]
         there, normals = (np.vstack([part[i] for part in found]) for i in range(2))
         here = now.apply(points)
-        off = ((there - here) * normals).sum(axis=1).reshape(-1, CONTOUR_SAMPLES)
+        off = ((there - here) * normals).sum(axis=1).reshape(-1, limits.samples)
         off = (off - np.median(off, axis=1, keepdims=True)).ravel()
-        alike = np.abs(off) <= np.quantile(np.abs(off), TRIMMED_SHARE)
+        alike = np.abs(off) <= np.quantile(np.abs(off), limits.trimmed_share)
         step = _solve_alignment_step(here[alike], normals[alike], off[alike], allow_rotation=kind == "rigid")
         now = Alignment(step.rotation @ now.rotation, step.rotation @ now.translation + step.translation)
-        if np.abs(now.apply(points) - here).max() < STEP_TOLERANCE * size:
+        if np.abs(now.apply(points) - here).max() < limits.step_tolerance * size:
             break
     return now
 
 
 def compute_normal_offsets(points: Array, normals: Array, contour: Array, max_offset: float) -> Array:
-    """(k,) [m] from points (k, 2) along their normals to where these first meet a closed contour, outward or inward.
+    """(k,) [m] signed distances from points (k, 2) along their normals to a closed contour, outward or inward.
 
-    NaN where the normal does not meet it within `most`.
+    NaN where the normal does not meet it within `max_offset`.
     """
     ways = np.roll(contour, -1, axis=0) - contour
     arms = contour - points[:, None]
@@ -82,22 +88,22 @@ def compute_normal_offsets(points: Array, normals: Array, contour: Array, max_of
 
 
 def fill_missing_values(values: Array) -> Array:
-    """Values (k,) around a loop with those that are missing (NaN) between their neighbours'."""
+    """Values (k,) around a loop, with NaN interpolated between neighbours."""
     known = np.flatnonzero(np.isfinite(values))
     return np.interp(np.arange(len(values)), known, values[known], period=len(values))
 
 
 def smooth_loop_values(values: Array) -> Array:
-    """Values (k,) around a loop, each pass a quarter of both neighbours' and half its own."""
-    for _ in range(SMOOTHING_PASSES):
+    """Values (k,) around a loop after eight passes of the filter (1/4, 1/2, 1/4): noise would crumple the surface."""
+    for _ in range(8):
         values = 0.25 * np.roll(values, 1) + 0.5 * values + 0.25 * np.roll(values, -1)
     return values
 
 
 def find_closest_on_loop(points: Array, line: Array) -> tuple[Array, Array]:
-    """The nearest place (k, 2) on a closed line (m, 2) to each of points (k, 2), and the outward normal (k, 2) there.
+    """Closest points (k, 2) on a closed counter-clockwise line (m, 2) to points (k, 2), and outward normals (k, 2).
 
-    The line goes counter-clockwise; normals turn evenly along it.
+    Normals are interpolated along the line.
     """
     ways = np.roll(line, -1, axis=0) - line
     squares = np.maximum((ways**2).sum(axis=1), np.finfo(float).tiny)
@@ -105,37 +111,28 @@ def find_closest_on_loop(points: Array, line: Array) -> tuple[Array, Array]:
     places = line + share[:, :, None] * ways
     which = ((points[:, None] - places) ** 2).sum(axis=2).argmin(axis=1)
     rows = np.arange(len(points))
-    corners, part = _compute_corner_normals(ways), share[rows, which][:, None]
+    outward = _normalise(ways)[:, ::-1] * (1.0, -1.0)
+    corners, part = _normalise(outward + np.roll(outward, 1, axis=0)), share[rows, which][:, None]
     normals = (1.0 - part) * corners[which] + part * corners[(which + 1) % len(line)]
     return places[rows, which], _normalise(normals)
 
 
 def resample_loop(line: Array, count: int) -> Array:
-    """(count, 2) a closed line (m, 2) in even steps."""
+    """(count, 2) points of a closed line (m, 2) at equal distances."""
     closed = np.vstack([line, line[:1]])
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
     at = along[-1] * np.arange(count) / count
     return np.column_stack([np.interp(at, along, column) for column in closed.T])
 
 
-def _resample_loops(lines: list[Array]) -> list[Array]:
-    return [resample_loop(line, CONTOUR_SAMPLES) for line in lines]
-
-
 def _solve_alignment_step(points: Array, normals: Array, distances: Array, *, allow_rotation: bool) -> Alignment:
-    """The small move of least squares that brings points (n, 2) by `off` (n,) [m] along their normals (n, 2)."""
+    """The small motion that moves points (n, 2) by distances (n,) [m] along normals (n, 2), by least squares."""
     middle = points.mean(axis=0)
     turned = _compute_cross_2d(points - middle, normals) if allow_rotation else np.zeros(len(points))
     columns = np.column_stack([turned, normals])
     angle, *way = np.linalg.lstsq(columns, distances, rcond=None)[0]
     turn = np.array([(np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))])
     return Alignment(turn, middle - turn @ middle + way)
-
-
-def _compute_corner_normals(segments: Array) -> Array:
-    """(m, 2) outward at the corners of a line whose steps are `ways` (m, 2)."""
-    out = _normalise(segments)[:, ::-1] * (1.0, -1.0)
-    return _normalise(out + np.roll(out, 1, axis=0))
 
 
 def _normalise(vectors: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Flat sections through a body: where an image lies in the world, and the line along which it cuts the surface."""
+"""Plane sections through a body: the plane of an image, and the line along which it cuts the surface."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from cajole.mesh import MeshTri
 
 @dataclass(frozen=True, eq=False)
 class ImageSection:
-    """Where images lie: the middle of pixel (row, column) is at origin + pixel (column right - row up).
+    """Plane of an image: the centre of pixel (row, column) is at origin + pixel_size (column right - row up).
 
-    origin: (3,) [m] of pixel (0, 0), the upper left; right, up: directions (3,) at right angles; pixel [m]: the size of
-    one. Places in the section are (2,) [m] along right and up, from the origin.
+    origin: (3,) [m] of pixel (0, 0), the upper left; right, up: orthogonal directions (3,); pixel_size [m]. Points in
+    the section are (2,) [m] along right and up, from the origin.
     """
 
     origin: Any
@@ -38,25 +38,25 @@ class ImageSection:
             raise InputError(f"right and up of the section are not at right angles ({self.right} and {self.up})")
 
     def compute_heights(self, points: Array) -> Array:
-        """(n,) [m] how far points (n, 3) are above the section, towards who looks at the image."""
+        """(n,) [m] heights of points (n, 3) above the section, towards the viewer of the image."""
         return np.asarray((points - self.origin) @ np.cross(self.right, self.up))
 
     def project_points(self, points: Array) -> Array:
-        """Places (n, 2) [m] below or above which points (n, 3) are."""
+        """Projections (n, 2) [m] of points (n, 3) onto the section."""
         return np.asarray((points - self.origin) @ np.column_stack([self.right, self.up]))
 
     def lift_vectors(self, vectors: Array) -> Array:
-        """Vectors (n, 2) in the section as vectors (n, 3) of the world."""
+        """Vectors (n, 2) in the section as vectors (n, 3) in space."""
         return np.asarray(vectors @ np.array([self.right, self.up]))
 
     def convert_pixels(self, pixels: Array) -> Array:
-        """Places (n, 2) [m] of (row, column) (n, 2)."""
+        """Points (n, 2) [m] of pixels (row, column) (n, 2)."""
         return self.pixel_size * pixels[:, ::-1] * (1.0, -1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A closed line in a section: points (m, 2) [m], counter-clockwise; nodes (m,): the vertex beside each."""
+    """A closed counter-clockwise line in a section: points (m, 2) [m]; vertices (m,): the closest one to each."""
 
     points: Array
     vertices: IndexArray
@@ -87,7 +87,7 @@ def compute_signed_area(points: Array) -> float:
 
 
 def _find_edge_loops(triangles: IndexArray, above: NDArray[np.bool_], name: str) -> list[IndexArray]:
-    """The edges (m, 2) that each closed line crosses, in its order."""
+    """For each closed line, the edges (m, 2) that it crosses, in order."""
     cut = triangles[above[triangles].any(axis=1) & ~above[triangles].all(axis=1)]
     partners: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for triangle in cut:
@@ -105,19 +105,13 @@ def _find_edge_loops(triangles: IndexArray, above: NDArray[np.bool_], name: str)
         )
     loops = []
     while partners:
-        loops.append(_extract_loop(partners))
+        edge, loop = next(iter(partners)), list[tuple[int, int]]()
+        while edge in partners:
+            loop.append(edge)
+            others = partners.pop(edge)
+            edge = next((other for other in others if other in partners), edge)
+        loops.append(np.array(loop))
     return loops
-
-
-def _extract_loop(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> IndexArray:
-    """One of the loops, taken out of `partners`."""
-    edge = next(iter(partners))
-    loop = []
-    while edge in partners:
-        loop.append(edge)
-        others = partners.pop(edge)
-        edge = next((other for other in others if other in partners), edge)
-    return np.array(loop)
 
 
 def _build_outline(positions: Array, heights: Array, section: ImageSection, edges: IndexArray) -> Outline:
