@@ -62,7 +62,7 @@ class LinearConstraints:
         """Add rows of one frame: weights (k, r), targets (k,). Raises InputError if no mode moves any of them."""
         largest = max(float(np.abs(rows).max(initial=0.0)), float(np.abs(self.rows).max(initial=0.0)))
         if not (np.abs(rows) > NEGLIGIBLE_MODE_WEIGHT * largest).any():
-            raise InputError("the vertex is fixed by the body, or no mode moves it: it cannot be dragged")
+            raise InputError("the vertex is fixed by the body, or no mode moves it: it cannot be moved")
         g = self.spacetime.compute_response(frame)
         old, new = self._count, self._count + len(rows)
         self._reserve(new)

@@ -336,7 +336,7 @@ def _restore_state(path: Path, editor: Editor, document: EditDocument) -> EditSt
             )
         weights = subject.compute_constraint_rows(*hold.vertices)
         if not weights.any():
-            raise FileError(f"{where} is held by the body and cannot be dragged; {REMEDY}")
+            raise FileError(f"{where} is fixed by the body and cannot be dragged; {REMEDY}")
         far = max(float(np.abs(hold.target).max()) - bounds, float(np.abs(linear).max()))
         if far > 1e6 * subject.size:
             raise FileError(f"{where} is sent {far:.3g} m away, which no edit does; {REMEDY}")
