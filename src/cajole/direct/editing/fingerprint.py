@@ -52,7 +52,10 @@ def compute_counts_and_hashes(animation: Animation) -> dict[str, Any]:
 
 
 def compute_projections(animation: Animation) -> dict[str, Any]:
-    """Projections of rest and normals (1, k), of displacements (groups, k); touching: a hash of the contacts, or None.."""
+    """Projections of rest and normals (1, k), of displacements (groups, k); touching: a hash of the contacts, or
+    None...
+
+    """
     contacts = animation.contacts
     normals = np.empty((0, 3)) if contacts is None else contacts.normal
     touching = (
