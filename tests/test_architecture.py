@@ -67,11 +67,11 @@ def test_every_place_to_change_something_exists_identity():
 
 
 def test_tables_that_take_a_line_exist_identity():
-    """`READERS`, `FORMATS` and `_MODULES_BY_NAME` stand where the page says."""
+    """`READERS`, `FORMATS` and `_NAMES_BY_MODULE` stand where the page says."""
     for table, place in (
         ("READERS", "mesh/files.py"),
         ("FORMATS", "animation/files.py"),
-        ("_MODULES_BY_NAME", "__init__.py"),
+        ("_NAMES_BY_MODULE", "__init__.py"),
     ):
         assert f"`{table}`" in PAGE
         assert re.search(rf"^{table}\b.*=", (SOURCE / place).read_text(encoding="utf-8"), re.MULTILINE), table

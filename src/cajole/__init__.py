@@ -1,6 +1,6 @@
 """Cajole directs deformable simulations with gentle forces.
 
-The public names, each exported once. They are loaded when first used, so that `import cajole` stays light.
+The public names are loaded on first use, so that `import cajole` is fast.
 """
 
 from __future__ import annotations
@@ -10,96 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from cajole.version import __version__
 
-# name -> the module it lives in
-_MODULES_BY_NAME = {
-    "Animation": "cajole.animation",
-    "EmbeddedMesh": "cajole.body",
-    "BodyShell": "cajole.body",
-    "BodySolid": "cajole.body",
-    "BodySprings": "cajole.body",
-    "CajoleError": "cajole.errors",
-    "CajoleWarning": "cajole.errors",
-    "Cancelled": "cajole.errors",
-    "Contacts": "cajole.animation",
-    "Controller": "cajole.direct",
-    "Editor": "cajole.direct",
-    "Embedding": "cajole.mesh",
-    "EnrichResult": "cajole.direct",
-    "FileError": "cajole.errors",
-    "Flow": "cajole.flow",
-    "FlowController": "cajole.direct.steering.controller",
-    "FlowMotion": "cajole.flow",
-    "FlowShot": "cajole.reduction",
-    "Goal": "cajole.direct",
-    "Ground": "cajole.dynamics",
-    "Gust": "cajole.flow",
-    "GustNoise": "cajole.direct.steering.disturbances",
-    "InputError": "cajole.errors",
-    "InversionWarning": "cajole.errors",
-    "Key": "cajole.direct",
-    "RealtimeController": "cajole.direct",
-    "LoadError": "cajole.errors",
-    "MaterialShell": "cajole.body",
-    "MaterialStVK": "cajole.body",
-    "MeshError": "cajole.errors",
-    "MeshLine": "cajole.mesh",
-    "MeshTet": "cajole.mesh",
-    "MeshTri": "cajole.mesh",
-    "MissingExtra": "cajole.errors",
-    "ModelMismatch": "cajole.errors",
-    "Modes": "cajole.dynamics",
-    "NotConverged": "cajole.errors",
-    "NotPositiveDefinite": "cajole.errors",
-    "ObstacleMesh": "cajole.dynamics",
-    "PoseSession": "cajole.direct",
-    "Push": "cajole.direct",
-    "ReducedFlow": "cajole.reduction",
-    "Reference": "cajole.direct",
-    "Regions": "cajole.direct",
-    "SampledBasis": "cajole.direct.steering.sampling",
-    "Segment": "cajole.direct",
-    "Skin": "cajole.mesh",
-    "SolveError": "cajole.errors",
-    "InitialState": "cajole.dynamics",
-    "Wind": "cajole.direct",
-    "embed_in_solid": "cajole.body",
-    "edit": "cajole.direct",
-    "embed": "cajole.mesh",
-    "enrich": "cajole.direct",
-    "find_contacts": "cajole.animation",
-    "fit_pose": "cajole.direct",
-    "fit_poses": "cajole.direct",
-    "keyframe": "cajole.direct",
-    "keyframe_sequence": "cajole.direct",
-    "load_controller": "cajole.direct",
-    "load_edit": "cajole.direct",
-    "load_flow_controller": "cajole.direct.steering.controller",
-    "load_model": "cajole.reduction",
-    "modes": "cajole.dynamics",
-    "picture": "cajole.pictures",
-    "pose": "cajole.dynamics",
-    "read_animation": "cajole.animation",
-    "read_body": "cajole.body",
-    "read_mesh": "cajole.mesh",
-    "reduce": "cajole.reduction",
-    "build_reference": "cajole.direct",
-    "regions_clustered": "cajole.direct",
-    "regions_interpolating": "cajole.direct",
-    "regions_painted": "cajole.direct",
-    "regions_subdivided": "cajole.direct",
-    "reroute": "cajole.direct",
-    "sample_basis": "cajole.direct.steering.sampling",
-    "sample_flow": "cajole.direct.steering.sampling",
-    "save_edit": "cajole.direct",
-    "scene": "cajole.scenes",
-    "scene_names": "cajole.scenes",
-    "simulate": "cajole.dynamics",
-    "steer": "cajole.direct",
-    "strip": "cajole.pictures",
-    "subdivide": "cajole.mesh",
-    "voxelise": "cajole.mesh",
-    "write_mesh": "cajole.mesh",
+# the public names of each module
+_NAMES_BY_MODULE = {
+    "cajole.animation": "Animation Contacts find_contacts read_animation",
+    "cajole.body": "BodyShell BodySolid BodySprings EmbeddedMesh MaterialShell MaterialStVK embed_in_solid read_body",
+    "cajole.direct": (
+        "Controller Editor EnrichResult Goal Key PoseSession Push RealtimeController Reference Regions Segment "
+        "Wind build_reference edit enrich fit_pose fit_poses keyframe keyframe_sequence load_controller load_edit "
+        "regions_clustered regions_interpolating regions_painted regions_subdivided reroute save_edit steer"
+    ),
+    "cajole.direct.steering.controller": "FlowController load_flow_controller",
+    "cajole.direct.steering.disturbances": "GustNoise",
+    "cajole.direct.steering.sampling": "SampledBasis sample_basis sample_flow",
+    "cajole.dynamics": "Ground InitialState Modes ObstacleMesh modes pose simulate",
+    "cajole.errors": (
+        "CajoleError CajoleWarning Cancelled FileError InputError InversionWarning LoadError MeshError "
+        "MissingExtra ModelMismatch NotConverged NotPositiveDefinite SolveError"
+    ),
+    "cajole.flow": "Flow FlowMotion Gust",
+    "cajole.mesh": "Embedding MeshLine MeshTet MeshTri Skin embed read_mesh subdivide voxelise write_mesh",
+    "cajole.pictures": "picture strip",
+    "cajole.reduction": "FlowShot ReducedFlow load_model reduce",
+    "cajole.scenes": "scene scene_names",
 }
+_MODULES_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_MODULES_BY_NAME)]
 

@@ -1,4 +1,4 @@
-"""Checks of what users hand in: each answers with which value, where, and what to do."""
+"""Checks of user input. Each message names the value, its position and the remedy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cajole.errors import InputError, MissingExtra, SolveError
 
 @dataclass(frozen=True)
 class OptionalPackage:
-    """A package of an extra. `require` is called before the work that leads to its use.
+    """A package of an extra. Call `require` before the work that leads to its use.
 
-    modules: names it is imported by; name: as pip knows it; purpose: what needs it, the subject of the message.
+    modules: its import names; name: that of pip; purpose: the subject of the message, such as "reading USD files".
     """
 
     modules: tuple[str, ...]
@@ -35,17 +35,8 @@ class OptionalPackage:
             raise MissingExtra(self.name, self.extra, self.purpose)
 
 
-# what kernels and arrays count with
+# largest integer of kernels and arrays
 MAX_INT64 = int(np.iinfo(np.int64).max)
-# fourth powers of larger numbers, or of their inverses, come close to overflowing
-MAX_MAGNITUDE = 1e75
-# steps, runs or iterations of one call: at a microsecond each, which none of them reaches, this many take a second; at
-# a millisecond a quarter of an hour
-MOST_REPETITIONS = 1_000_000
-# thickness of a sheet [m]; anything larger is given in the wrong unit
-LARGEST_LENGTH = 1e6
-# characters of a value that a message shows
-MAX_VALUE_LENGTH = 80
 
 
 def require_real_array(
@@ -71,7 +62,7 @@ def require_real_array(
 
 
 def require_unit_interval_array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """`value` as a real array of `shape`, every entry in 0..1, as colours and gloss are."""
+    """`value` as a real array of `shape`, every entry in 0..1, such as colours and gloss."""
     array = require_real_array(value, name, shape)
     wrong = (array < 0) | (array > 1)
     if wrong.any():
@@ -109,24 +100,19 @@ def require_index_array(
 
 
 def require_indices_or_mask(value: ArrayLike, name: str, count: int) -> NDArray[np.int64]:
-    """`value` as int64 indices below `count`: a list of them, or a mask (count,) of truth values."""
-    if _is_mask(value):
+    """`value` as int64 indices below `count`: a list of indices, or a boolean mask (count,)."""
+    try:
         mask = np.asarray(value)
+    except ValueError:  # ragged: the check of indices explains it
+        return require_index_array(value, name, (None,), count)
+    if mask.dtype == bool and mask.size > 0:
         require_shape(mask, f"the mask {name}", (count,))
         return np.flatnonzero(mask)
     return require_index_array(value, name, (None,), count)
 
 
-def _is_mask(value: ArrayLike) -> bool:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # ragged, which the check of indices explains
-        return False
-    return array.dtype == bool and array.size > 0
-
-
 def count_axes(value: ArrayLike) -> int:
-    """The axes of what should be an array; of ragged lists, which fail their check, two."""
+    """The number of axes of an array; 2 for ragged lists, which later checks reject."""
     try:
         return np.ndim(value)
     except (TypeError, ValueError):
@@ -134,19 +120,19 @@ def count_axes(value: ArrayLike) -> int:
 
 
 def is_empty(value: ArrayLike) -> bool:
-    """Whether `value` is a list or an array without entries."""
+    """True if `value` is a list or an array without entries."""
     return count_axes(value) > 0 and len(value) == 0  # type: ignore[arg-type]
 
 
 def wrap_scalar(value: ArrayLike) -> ArrayLike:
-    """A single value as a list of one; anything else as it is, ragged lists included, which fail their check."""
+    """A scalar as an array of one entry; other values unchanged."""
     return np.atleast_1d(value) if count_axes(value) == 0 else value
 
 
 def require_shape(
     array: NDArray[Any], name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
 ) -> None:
-    """Raise unless `array` has `shape`, where None stands for any length."""
+    """Raise unless `array` has `shape`; None means any length."""
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
     if not fits:
         raise error(f"{name} has shape {array.shape}, but {_format_shape(shape)} is needed")
@@ -155,7 +141,7 @@ def require_shape(
 def require_positive(
     value: float, name: str, *, allow_zero: bool = False, error: type[InputError] = InputError
 ) -> float:
-    """`value` as a finite float above zero (or from zero, with `zero`)."""
+    """`value` as a positive finite float, or non-negative with `allow_zero`."""
     number = require_real_number(value, name, error=error)
     if number < 0 or (number == 0 and not allow_zero):
         raise error(f"{name} is {number}, but must be {'at least zero' if allow_zero else 'positive'}")
@@ -165,26 +151,26 @@ def require_positive(
 def require_safe_magnitude(
     value: float, name: str, *, allow_zero: bool = False, error: type[InputError] = InputError
 ) -> float:
-    """`value` as `positive` has it, and such that its square and the inverse of that are finite."""
+    """`value` as in `require_positive`, with a finite square and finite inverse square."""
     number = require_positive(value, name, allow_zero=allow_zero, error=error)
-    if number and not 1 / MAX_MAGNITUDE < number < MAX_MAGNITUDE:
-        raise error(f"{name} is {number:g}, but must lie between {1 / MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}")
+    # fourth powers of larger numbers, or of their inverses, come close to overflow
+    if number and not 1e-75 < number < 1e75:
+        raise error(f"{name} is {number:g}, but must lie between 1e-75 and 1e+75")
     return number
 
 
 def length(value: float, name: str) -> float:
-    """`value` as a positive length of at most LARGEST_LENGTH [m]."""
+    """`value` as a positive length of at most 1e6 [m]; larger values have the wrong unit."""
     number = require_positive(value, name)
-    if number > LARGEST_LENGTH:
+    if number > 1e6:
         raise InputError(
-            f"{name} is {number:g}, but must be at most {LARGEST_LENGTH:g}; lengths are in metres, so divide "
-            "millimetres by 1000"
+            f"{name} is {number:g}, but must be at most 1e+06; lengths are in metres, so divide millimetres by 1000"
         )
     return number
 
 
 def require_real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
-    """`value` as a finite float; text and truth values are not numbers."""
+    """`value` as a finite float; text and booleans are rejected."""
     try:
         if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) != 0:
             raise TypeError
@@ -199,14 +185,14 @@ def require_real_number(value: Any, name: str, *, error: type[InputError] = Inpu
 
 
 def require_instance(value: Any, kind: type[Any] | tuple[type[Any], ...], name: str) -> None:
-    """Raise unless `value` is of `kind`, or of one of several."""
+    """Raise unless `value` is an instance of `kind`, a type or a tuple of types."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise InputError(f"{name} must be a {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
 
 
 def require_plane(value: Any, name: str, *, alternative: str = "") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A point (3,) [m] of the plane ((point), (normal)) and its unit normal (3,); also: what else `name` may be."""
+    """Point (3,) [m] and unit normal (3,) of a plane ((point), (normal)). alternative: other accepted values."""
     try:
         point, normal = value
     except (TypeError, ValueError):
@@ -222,7 +208,7 @@ def require_plane(value: Any, name: str, *, alternative: str = "") -> tuple[NDAr
 
 
 def require_finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
-    """`array` if every entry is finite, else SolveError: the input was valid, but the numbers overflowed."""
+    """`array` if every entry is finite, else raise SolveError: valid input has overflowed."""
     if not np.isfinite(array).all():
         raise SolveError(
             f"{what} overflows: the displacements or forces are too large for double precision; reduce them"
@@ -231,7 +217,7 @@ def require_finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.f
 
 
 def require_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """`value` as a whole number in [least, most], and in any case of 64 bits."""
+    """`value` as an integer in [minimum, maximum] and of at most 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"{name} must be a whole number, not {format_value(value)}")
     if value < minimum or (maximum is not None and value > maximum):
@@ -245,18 +231,18 @@ def require_integer(value: int, name: str, *, minimum: int = 1, maximum: int | N
 
 
 def repetitions(value: int, name: str, *, least: int = 1) -> int:
-    """`value` as a whole number of repeated work, such as substeps, in [least, MOST_REPETITIONS].
+    """`value` as a number of repetitions, such as substeps or runs, in [least, 1000000].
 
-    More would take so long that a mistake is certain, and such a call cannot be told from one that hangs.
+    At a millisecond each, more would take over a quarter of an hour, and the call would seem to hang.
     """
     number = require_integer(value, name, minimum=least)
-    if number > MOST_REPETITIONS:
-        raise InputError(f"{name} is {number}, but must be at most {MOST_REPETITIONS}; use a smaller number")
+    if number > 1_000_000:
+        raise InputError(f"{name} is {number}, but must be at most 1000000; use a smaller number")
     return number
 
 
 def count_steps(time: float, dt: float, *, minimum: int = 0) -> int:
-    """Steps of `dt` [s] nearest to `time` [s], at least `least`. Raises InputError if they exceed 64 bits."""
+    """The number of steps `dt` [s] nearest to `time` [s], at least `minimum`. Raises InputError beyond 64 bits."""
     steps = time / dt
     if steps > MAX_INT64:
         raise InputError(
@@ -267,31 +253,31 @@ def count_steps(time: float, dt: float, *, minimum: int = 0) -> int:
 
 
 def format_value(value: Any) -> str:
-    """`value` as a message shows it: in one line of at most LONGEST characters, whatever it is."""
+    """`value` as text for messages: one line of at most 80 characters."""
     try:
         text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
-    except Exception:  # Python does not write out whole numbers of more than 4300 digits; objects may raise anything
+    except Exception:  # Python does not format integers of more than 4300 digits, and a repr may raise anything
         text = f"a {type(value).__name__}"
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def require_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
     """`value` if it is among `choices`."""
-    # an array would be compared entry by entry
+    # an array would be compared elementwise
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} is {format_value(value)}, but must be one of {', '.join(map(repr, choices))}")
     return value
 
 
 def require_bool(value: bool, name: str) -> bool:
-    """`value` as True or False; what merely counts as true, such as text or a path, was meant for something else."""
+    """`value` as a bool; other truthy values, such as text or a path, are rejected."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be True or False, not {format_value(value)}")
     return bool(value)
 
 
 def require_sequence(value: Iterable[Any], name: str, expected: str) -> tuple[Any, ...]:
-    """The entries of `value`, which is a list `of` something."""
+    """The entries of an iterable `value`. expected: description for the message, such as "a list of vertices"."""
     try:
         return tuple(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Every exception that Cajole raises on purpose.
+"""The exceptions and warnings of Cajole.
 
 CajoleError                     catch this to catch all of them
 ├── InputError (ValueError)     a value handed in is wrong: which, where, what to do
@@ -12,7 +12,7 @@ CajoleError                     catch this to catch all of them
     ├── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
     └── ModelMismatch           a reduced model whose forces are not those of its body
 
-Warnings, for results that are valid but probably not what was meant:
+Warnings, for valid results that are probably not intended:
 
 CajoleWarning (UserWarning)     filter this to filter all of them
 └── InversionWarning            a pose turns elements inside out: how many, which, where
@@ -49,7 +49,7 @@ class MissingExtra(CajoleError, ImportError):
         self._arguments = package, extra, purpose
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
-        # a worker's error reaches its caller pickled, and only the message would be handed to __init__
+        # errors of workers are pickled, and by default only the message would be passed to __init__
         return MissingExtra, self._arguments
 
 

@@ -1,8 +1,8 @@
-"""`njit` for the package's kernels: numba with a disk cache that is safe to fill from many processes.
+"""`njit` for the kernels of the package: numba with a disk cache that many processes can fill safely.
 
 Kernels release the interpreter lock, so that a server answers while one runs.
 
-Numba's own cache has three faults that are repaired here:
+The cache of numba has three faults that are repaired here:
 
 - It renews a compiled function when the function's own file changes, not when a function that was compiled into it from
   another file does: after an upgrade old code would run with new arguments. Here the name under which a function is
@@ -34,8 +34,6 @@ from numba.core import bytecode, caching, config, event, sigutils
 _COMPILER_SETTINGS = Path(__file__).read_bytes() + repr(config.BOUNDSCHECK).encode()
 # module -> digest of its source and of the kernels it imports
 _MODULE_DIGESTS: dict[str, str] = {}
-# Bits of a function number. With 10,000 compiled functions on one disk two are equal with probability 1e-11.
-_ID_BITS = 62
 
 
 def _randomise_function_ids() -> bool:
@@ -47,7 +45,8 @@ def _randomise_function_ids() -> bool:
     identity: Any = getattr(bytecode, "FunctionIdentity", None)
     if not isinstance(getattr(identity, "_unique_ids", None), Iterator):
         return False
-    identity._unique_ids = iter(functools.partial(secrets.randbits, _ID_BITS), -1)
+    # with 62 bits, two of 10,000 compiled functions on one disk are equal with probability 1e-11
+    identity._unique_ids = iter(functools.partial(secrets.randbits, 62), -1)
     return True
 
 
@@ -75,7 +74,7 @@ class _CompilationListener(event.Listener):
             )
 
     def on_end(self, event: Any) -> None:
-        """Nothing to log."""
+        """Required by numba; logs nothing."""
 
 
 _LOG = logging.getLogger(__name__)
@@ -85,13 +84,13 @@ event.register("numba:compile", _CompilationListener())
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """As numba's, for functions in a file; options: `cache`, `fastmath`."""
+    """`numba.njit` for functions in a file; options: `cache`, `fastmath`."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"_{_compute_module_digest(function.__globals__)}"
         _KERNELS.add(function)
         kernel = numba.njit(nogil=True, **{**options, "cache": False})(function)
-        # with $NUMBA_DISABLE_JIT it is the function itself
+        # with $NUMBA_DISABLE_JIT the kernel is the function itself
         if options.get("cache", False) and _HAS_UNIQUE_IDS and kernel is not function:
             kernel._cache = _CheckedCache(function)
         return kernel
@@ -100,7 +99,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 class _CheckedCache(caching.FunctionCache):
-    """Cached results of one function, of which those for other argument types than asked for are not used."""
+    """Disk cache of one function that ignores entries for other argument types than requested."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
@@ -109,7 +108,7 @@ class _CheckedCache(caching.FunctionCache):
 
 
 def _compute_module_digest(module_globals: dict[str, Any]) -> str:
-    """The digest of the module whose globals are `names`; its imports stand before its first kernel."""
+    """The digest of a module and the kernels it imports; imports must precede its first kernel."""
     module = module_globals["__name__"]
     if module not in _MODULE_DIGESTS:
         digest = hashlib.sha256(_COMPILER_SETTINGS + Path(module_globals["__file__"]).read_bytes())
@@ -121,7 +120,7 @@ def _compute_module_digest(module_globals: dict[str, Any]) -> str:
 
 
 def _find_defining_module(value: Any) -> str:
-    """The module that a kernel, or a module of kernels, comes from."""
+    """The module that defines a kernel, or the module itself."""
     if isinstance(value, ModuleType):
         return value.__name__
     return str(getattr(getattr(value, "py_func", None), "__module__", ""))

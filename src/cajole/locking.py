@@ -1,4 +1,4 @@
-"""Methods that threads call one at a time: each object has a lock, held while such a method runs."""
+"""Synchronised methods: an object has a lock that is held while such a method runs."""
 
 from __future__ import annotations
 

@@ -1,35 +1,45 @@
-"""Memory limits: refuse a result that the machine cannot hold before anything is allocated.
+"""Memory limits: reject a result that does not fit into memory before it is allocated.
 
-Operating systems promise more memory than they have, so a result that is too large is not refused by `np.empty`: it
-fills the memory until the process, or another one, is killed.
+Operating systems overcommit memory, so `np.empty` accepts a result that is too large, and it fills the memory until the
+process, or another one, is killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from pathlib import Path
 
 from cajole.errors import InputError
 
-# bytes; instead of the memory that the machine reports
+# bytes; replaces the memory that the machine reports
 MEMORY_VARIABLE = "CAJOLE_MAX_MEMORY"
-# the limit of a container (control groups, version 2); the text "max" where there is none
-_CGROUP_LIMIT_FILE = Path("/sys/fs/cgroup/memory.max")
 
 
 def get_memory_limit() -> float:
-    """Bytes that this process may hold at most: $CAJOLE_MAX_MEMORY, else physical memory and the limits set below it.
+    """Memory limit of this process [bytes]: $CAJOLE_MAX_MEMORY, else the least of physical memory and system limits.
 
-    inf where the system reports nothing.
+    inf if the system reports nothing.
     """
-    return read_environment_limit(MEMORY_VARIABLE) or min(
-        _get_physical_memory(), _get_process_limit(), _get_container_limit()
-    )
+    stated = read_environment_limit(MEMORY_VARIABLE)
+    if stated:
+        return stated
+    limits = [math.inf]
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
+        limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    with contextlib.suppress(ImportError):  # Windows has no resource
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits.append(math.inf if soft == resource.RLIM_INFINITY else float(soft))
+    with contextlib.suppress(OSError, ValueError):  # of a container (cgroups version 2); "max" for none
+        limits.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(limits)
 
 
 def read_environment_limit(variable: str) -> int | None:
-    """The whole number in an environment variable, None where it is not set. Raises InputError for anything else."""
+    """The positive integer in an environment variable, None if it is not set. Raises InputError for other text."""
     text = os.environ.get(variable, "")
     if not text:
         return None
@@ -39,7 +49,7 @@ def read_environment_limit(variable: str) -> int | None:
 
 
 def require_memory(needed: int, what: str, remedy: str, *, error: type[InputError] = InputError) -> None:
-    """Raise `error` where `what` takes more bytes than the machine has. needed: bytes, as an exact integer."""
+    """Raise `error` if `what` needs more than the memory limit. needed [bytes]: an exact integer."""
     limit = get_memory_limit()
     if needed > limit:
         raise error(
@@ -49,33 +59,10 @@ def require_memory(needed: int, what: str, remedy: str, *, error: type[InputErro
 
 
 def format_bytes(byte_count: float) -> str:
-    """Bytes in the largest unit below them; beyond terabytes as a power of ten."""
+    """Bytes as text with a unit; beyond terabytes as a power of ten."""
     if byte_count >= 1e16:
-        return f"1e{int(math.log10(byte_count)) - 12} TB"  # of whole numbers of any length
+        return f"1e{int(math.log10(byte_count)) - 12} TB"  # for integers of any length
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if byte_count >= size:
             return f"{byte_count / size:.3g} {unit}"
     return f"{byte_count:.0f} bytes"
-
-
-def _get_physical_memory() -> float:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
-        return math.inf
-
-
-def _get_process_limit() -> float:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return math.inf
-    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
-
-
-def _get_container_limit() -> float:
-    try:
-        return float(_CGROUP_LIMIT_FILE.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return math.inf

@@ -1,4 +1,4 @@
-"""How long work tells its caller where it stands, and how the caller stops it."""
+"""Progress callbacks, which can also cancel the work."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ ProgressCallback = Callable[[float, str], bool | None]
 
 
 def report_progress(progress: ProgressCallback | None, fraction: float, text: str) -> None:
-    """Tell `progress` that `fraction` in [0, 1] of the work is done; raise Cancelled when it returns False."""
+    """Report the fraction done, in [0, 1], to the callback; raise Cancelled if it returns False."""
     if progress is not None and progress(min(max(float(fraction), 0.0), 1.0), text) is False:
         raise Cancelled(f"stopped at {fraction:.0%} ({text}), as the progress callback asked")
 
 
 def build_subprogress(progress: ProgressCallback | None, start: float, stop: float) -> ProgressCallback | None:
-    """A callback for one step of longer work: its 0 to 1 is `start` to `stop` of the whole."""
+    """A callback for a part of the work: its range 0 to 1 maps to `start` to `stop` of the whole."""
     return None if progress is None else lambda fraction, text: progress(start + (stop - start) * fraction, text)

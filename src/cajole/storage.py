@@ -1,7 +1,4 @@
-"""Files that are either whole or absent, arrays in archives, and a cache on disk addressed by content.
-
-One place for opening, for atomic writing and for hashing arrays; every reader, writer and cache uses it.
-"""
+"""File access of all readers and writers: checked opening, atomic writes, arrays in archives, and the cache on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from numpy.typing import NDArray
 from cajole.errors import FileError, InputError
 from cajole.memory import read_environment_limit, require_memory
 
-# what helps where the system refuses to write
+# remedies for errors of the system on writing, by errno
 _WRITE_REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space or choose another place"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
@@ -40,7 +37,7 @@ _WRITE_REMEDIES = {
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 
-# What parsers, numpy and zipfile raise on bytes that are not what they should be.
+# what parsers, NumPy and zipfile raise for damaged files
 READ_ERRORS = (
     OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, MemoryError, RuntimeError,
     SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -48,7 +45,7 @@ READ_ERRORS = (
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """`path` as a Path. Raises FileError for what no file can be called."""
+    """`path` as a Path. Raises FileError for invalid file names."""
     if isinstance(path, bytes) or not isinstance(path, str | os.PathLike):
         raise FileError(f"a path must be a string or a Path, not {type(path).__name__}")
     try:
@@ -69,14 +66,14 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def open_regular_file(path: str | os.PathLike[str], *, is_input: bool = True) -> BinaryIO:
-    """Open a regular file for reading. Raises FileError where there is none, and for folders, pipes and devices.
+    """Open a regular file for reading. Raises FileError if it is missing, a folder, a pipe or a device.
 
-    is_input: what is read here must not be overwritten (see `protect_inputs`); False for files of Cajole's own.
+    is_input: protect it from being overwritten (see `protect_inputs`); False for files of Cajole itself.
     """
     file = as_path(path)
     try:
         _require_regular(file, os.stat(file))  # a device is not even opened
-        # without O_NONBLOCK the process would wait forever for a pipe that took the file's place in the meantime
+        # without O_NONBLOCK the process would wait forever if a pipe has replaced the file in the meantime
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         try:
             status = os.fstat(handle)
@@ -94,7 +91,7 @@ def open_regular_file(path: str | os.PathLike[str], *, is_input: bool = True) ->
 
 
 def build_read_error(path: Path, reason: OSError) -> FileError:
-    """What to raise when the system refuses to read `path`."""
+    """A FileError for an error of the system on reading `path`."""
     return FileError(f"cannot read {path}: {reason.strerror or reason}; check the path and its permissions")
 
 
@@ -109,7 +106,7 @@ def _require_regular(file: Path, status: os.stat_result) -> None:
 
 @dataclass
 class _TrackedFiles:
-    """Files by device and inode: those that were read, with the path they were read by, and those written here."""
+    """Files by device and inode: inputs, with the path by which they were read, and outputs."""
 
     inputs: dict[tuple[int, int], Path] = field(default_factory=dict)
     outputs: set[tuple[int, int]] = field(default_factory=set)
@@ -123,7 +120,7 @@ _reads_confined: ContextVar[bool] = ContextVar("reads_confined", default=False)
 
 @contextlib.contextmanager
 def confine_reads() -> Iterator[None]:
-    """Inside the block, a file that is read may name other files of its own folder only: for files sent by others."""
+    """Inside the block, a file may refer only to files of its own folder; for uploaded files."""
     token = _reads_confined.set(True)
     try:
         yield
@@ -138,10 +135,10 @@ def has_confined_reads() -> bool:
 
 @contextlib.contextmanager
 def protect_inputs() -> Iterator[None]:
-    """Inside the block, FileError is raised instead of writing to a file that was read in it, by whatever name.
+    """Inside the block, writing to a file that was read in it raises FileError.
 
-    Files are compared by device and inode, so that symbolic links, hard links, relative paths and case-insensitive
-    file systems make no difference. What the block wrote itself may be read and written again; blocks may be nested.
+    Files are compared by device and inode: symbolic links, hard links, relative paths and case-insensitive file systems
+    make no difference. Files that the block wrote itself may be read and written again. Blocks may be nested.
     """
     token = _tracked_files.set((*_tracked_files.get(), _TrackedFiles()))
     try:
@@ -151,7 +148,7 @@ def protect_inputs() -> Iterator[None]:
 
 
 def register_input(path: str | os.PathLike[str]) -> None:
-    """Protect a file that will be read, so that a conflict is found before the work; does nothing if there is none."""
+    """Protect a file that will be read, so that a conflict is found before the work. Missing files are ignored."""
     with contextlib.suppress(OSError, FileError):
         file = as_path(path)
         status = os.stat(file)
@@ -170,7 +167,7 @@ def require_not_input(path: Path) -> None:
     """Raise FileError if `path` is a file that was read inside `protect_inputs`."""
     try:
         status = os.stat(path)
-    except OSError:  # nothing is there, or nothing that could be read
+    except OSError:  # no file, or no permission
         return
     for inputs in _tracked_files.get():
         source = inputs.inputs.get((status.st_dev, status.st_ino))
@@ -180,27 +177,20 @@ def require_not_input(path: Path) -> None:
 
 
 def register_output(path: Path) -> None:
-    """Note that `path` is a result of the `protect_inputs` blocks, not an input."""
+    """Register `path` as an output of the `protect_inputs` blocks."""
     with contextlib.suppress(OSError):
         status = os.stat(path)
         for inputs in _tracked_files.get():
             inputs.outputs.add((status.st_dev, status.st_ino))
 
 
-# names of the files that `atomic_path` works on: those of tempfile.mkstemp
-_TEMPORARY_NAME_PATTERN = re.compile(r"\..+-[a-z0-9_]{8}(\.[^.]+)?")
-# what systems answer that cannot sync a folder, or not open one, at all: there is nothing to do about it
-_FOLDER_SYNC_UNSUPPORTED = (errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.ENOSYS)
-
-
 @contextlib.contextmanager
 def replace_atomically(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `target`, moved over it when the block ends well.
+    """A temporary path beside `target`, which replaces `target` after the block.
 
-    Once the block has ended, the content and the name are synced to the disk, so that they survive a power failure. A
-    crash, a full disk or a cancelled run leaves the old file as it was. Only a killed process leaves its temporary
-    file, which `temporaries` finds. Raises FileError where a file that was read
-    would be replaced (see `protect_inputs`).
+    Content and name are synced to the disk, so that they survive a power failure. A crash, a full disk or a cancelled
+    run leaves the old file unchanged. Only a killed process leaves its temporary file; see `find_temporary_files`.
+    Raises FileError if a file that was read would be replaced (see `protect_inputs`).
     """
     path = as_path(target)
     require_not_input(path)
@@ -215,7 +205,9 @@ def replace_atomically(target: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_read_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
         register_output(path)
     except OSError as reason:
@@ -227,7 +219,7 @@ def replace_atomically(target: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, each entry synced to the disk. Raises OSError, FileError."""
+    """Make a folder and its parents, each entry synced to the disk. Raises OSError, FileError."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in reversed(missing):
@@ -235,8 +227,8 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names of a folder's files on the disk, where the system can. Raises FileError where the disk fails."""
-    if os.name == "nt":  # Windows opens no folder, and writes its entries by itself
+    """Sync the entries of a folder to the disk, if the system supports it. Raises FileError if the disk fails."""
+    if os.name == "nt":  # Windows cannot open folders, and syncs their entries itself
         return
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -245,7 +237,8 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(handle)
     except OSError as reason:
-        if reason.errno not in _FOLDER_SYNC_UNSUPPORTED:
+        unsupported = errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.ENOSYS
+        if reason.errno not in unsupported:
             raise FileError(
                 f"cannot sync {folder}: {reason.strerror or reason}; what was written may be lost if the power fails: "
                 "check the disk"
@@ -253,12 +246,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def find_temporary_files(folder: Path) -> list[Path]:
-    """Files that `atomic_path` works on in a folder, or that it left there when its process was killed."""
-    return [path for path in folder.glob(".*") if _TEMPORARY_NAME_PATTERN.fullmatch(path.name) and path.is_file()]
+    """Temporary files of `replace_atomically` in a folder, in use or left by a killed process."""
+    name = re.compile(r"\..+-[a-z0-9_]{8}(\.[^.]+)?")  # as tempfile.mkstemp makes them
+    return [path for path in folder.glob(".*") if name.fullmatch(path.name) and path.is_file()]
 
 
 def require_writable_path(target: str | os.PathLike[str]) -> None:
-    """Raise FileError where no file could be written at `target`: before the work, not after it; leaves nothing."""
+    """Raise FileError if no file can be written at `target`; call it before the work. Leaves no file."""
     path = as_path(target)
     require_not_input(path)
     try:
@@ -267,7 +261,7 @@ def require_writable_path(target: str | os.PathLike[str]) -> None:
         folder = path.absolute().parent
         while not folder.exists():
             folder = folder.parent
-        # permissions do not tell of file systems that refuse: only trying does
+        # permissions do not reveal read-only file systems
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as reason:
@@ -275,7 +269,7 @@ def require_writable_path(target: str | os.PathLike[str]) -> None:
 
 
 def build_write_error(path: Path, reason: OSError) -> FileError:
-    """What to raise when the system refuses to write `path`: its reason, and what to do about that."""
+    """A FileError for an error of the system on writing `path`, with the remedy."""
     remedy = _WRITE_REMEDIES.get(reason.errno or 0, "choose another place")
     return FileError(
         f"cannot write {path}: {reason.strerror or reason}; {remedy} (what stood there before is unchanged)"
@@ -283,7 +277,7 @@ def build_write_error(path: Path, reason: OSError) -> FileError:
 
 
 def hash_content(*parts: NDArray[Any] | str | int | float | None) -> str:
-    """A hex digest of arrays (shape, type and bytes) and plain values: equal content, equal name."""
+    """A hex digest of arrays (shape, type and bytes) and plain values."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -294,21 +288,19 @@ def hash_content(*parts: NDArray[Any] | str | int | float | None) -> str:
     return digest.hexdigest()[:32]
 
 
-# An archive may unpack to this multiple of its size, $CAJOLE_MAX_EXPANSION instead, and in any case to UNPACKED bytes:
-# measured positions shrink to a half, zeros to a thousandth, and only a file made to fill the memory is mostly zeros.
+# An archive may unpack to this multiple of its size, or that of the variable, and in any case to MAX_UNPACKED_BYTES.
+# Measured positions shrink to a half, zeros to a thousandth; only a file made to fill the memory consists of zeros.
 MAX_EXPANSION, EXPANSION_VARIABLE = 100, "CAJOLE_MAX_EXPANSION"
 MAX_UNPACKED_BYTES = 256_000_000
-# bytes that are unpacked at a time
-_CHUNK_BYTES = 1 << 24
 
 
 def read_arrays(
     path: str | os.PathLike[str], name_filter: Callable[[str], bool] | None = None, *, is_input: bool = True
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file, or those whose names `only` says yes to, never unpickled.
+    """The arrays of an .npz file, or those whose names pass `name_filter`. Nothing is unpickled.
 
-    Shapes and sizes are checked before anything is unpacked. Raises FileError for anything that is not one, and for an
-    archive that unpacks to far more than its size.
+    Shapes and sizes are checked before unpacking. Raises FileError for other files, and for an archive that unpacks to
+    far more than its size.
     """
     file = as_path(path)
     try:
@@ -318,7 +310,12 @@ def read_arrays(
             total = sum(info.file_size for info in wanted.values())
             require_plausible_expansion(file, os.fstat(stream.fileno()).st_size, total)
             require_memory(total, f"what {file} holds", "take a smaller file", error=FileError)
-            return {name: _read_member(archive, info) for name, info in wanted.items()}
+            arrays = {}
+            for name, info in wanted.items():
+                with archive.open(info) as member:
+                    arrays[name] = _read_npy(member, info.file_size, info.filename)
+                    member.read(1)  # the checksum is compared at the end of the member
+            return arrays
     except FileError:
         raise
     except READ_ERRORS as reason:
@@ -326,7 +323,7 @@ def read_arrays(
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an .npz, atomically. Raises TypeError for objects, which only pickle could write.
+    """Write arrays to an .npz atomically. Raises TypeError for objects, which would need pickle.
 
     `np.savez(allow_pickle=False)` does the same from NumPy 2.2 on; before, it adds an array of that name to the file.
     """
@@ -337,7 +334,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
 
 
 def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """The array of an .npy file, never unpickled. Raises FileError for anything that is not one."""
+    """The array of an .npy file, never unpickled. Raises FileError for other files."""
     file = as_path(path)
     try:
         with open_regular_file(file) as stream:
@@ -349,26 +346,25 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 
 def require_plausible_expansion(file: Path, packed_bytes: int, unpacked_bytes: int) -> None:
-    """Raise FileError where a compressed file of `size` bytes claims to unpack to implausibly many, `total`."""
+    """Raise FileError if a compressed file claims to unpack to implausibly many bytes."""
     expansion = read_environment_limit(EXPANSION_VARIABLE) or MAX_EXPANSION
     if unpacked_bytes > max(MAX_UNPACKED_BYTES, expansion * packed_bytes):
         raise FileError(
-            f"{file} has {packed_bytes} bytes and claims to hold {unpacked_bytes}, more than {expansion} times "
-            f"as many: it is damaged, "
-            "or made to fill the memory; store it uncompressed, or allow more with the environment variable "
-            f"{EXPANSION_VARIABLE}"
+            f"{file} has {packed_bytes} bytes and claims to hold {unpacked_bytes}, more than {expansion} times as many:"
+            " it is damaged, or made to fill the memory; store it uncompressed, or allow more with the environment "
+            f"variable {EXPANSION_VARIABLE}"
         )
 
 
 def read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and type of the array at the start of a stream, which is left at its data.
+    """Shape, Fortran order and type of the array in a stream, whose position is then at the data.
 
-    Raises InputError for types that are no numbers or words.
+    Raises InputError for types other than numbers and text.
     """
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy's remarks on headers of other versions are none on the content
+        warnings.simplefilter("ignore")  # NumPy warns of header versions, not of the content
         shape, fortran, dtype = read(member)
     if dtype.kind not in "fiubcU":
         raise InputError(f"an array of type {dtype} is not read, for it could run code; store numbers")
@@ -377,29 +373,23 @@ def read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[
     return shape, fortran, dtype
 
 
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
-    with archive.open(info) as member:
-        array = _read_npy(member, info.file_size, info.filename)
-        member.read(1)  # the checksum is compared at the end of the member
-    return array
-
-
 def _read_npy(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
-    """The array in a stream of `size` bytes; nothing is allocated for a shape that does not fit them."""
+    """The array in a stream of `size` bytes. Nothing is allocated if the shape does not fit the size."""
     shape, fortran, dtype = read_npy_header(stream)
     left = size - stream.tell()
     if math.prod(shape) * dtype.itemsize != left:
         raise ValueError(f"{name} says it has shape {shape}, which is not the size of its data")
     array = np.empty(math.prod(shape), dtype)
     raw = array.view(np.uint8) if left else np.empty(0, np.uint8)
-    for start in range(0, left, _CHUNK_BYTES):
-        piece = stream.read(min(_CHUNK_BYTES, left - start))
+    chunk = 1 << 24
+    for start in range(0, left, chunk):
+        piece = stream.read(min(chunk, left - start))
         raw[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
     return array.reshape(shape, order="F" if fortran else "C")
 
 
 def find_cache_folder() -> Path:
-    """Where results that are slow to make are kept: $CAJOLE_CACHE, else the user's cache folder."""
+    """The folder of cached results: $CAJOLE_CACHE, else the cache folder of the user."""
     chosen = os.environ.get("CAJOLE_CACHE")
     if chosen:
         return Path(chosen)
@@ -408,7 +398,7 @@ def find_cache_folder() -> Path:
 
 
 def load_from_cache(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
-    """The arrays stored under `key`, or None when there are none (or they are damaged)."""
+    """The arrays stored under `key`, or None if there are none or they are damaged."""
     try:
         return read_arrays(find_cache_folder() / kind / f"{key}.npz", is_input=False)
     except FileError:
@@ -416,7 +406,7 @@ def load_from_cache(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
 
 
 def store_in_cache(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Store arrays under `key`; a cache that cannot be written is no reason to fail."""
+    """Store arrays under `key`; errors on writing are ignored."""
     with contextlib.suppress(FileError):
         write_arrays(find_cache_folder() / kind / f"{key}.npz", arrays)
 
@@ -424,16 +414,10 @@ def store_in_cache(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> N
 def load_or_compute(
     kind: str, key: str, compute: Callable[[], Mapping[str, NDArray[Any]]]
 ) -> Mapping[str, NDArray[Any]]:
-    """The arrays stored under `key`, or those that `make` makes, which are stored."""
+    """The arrays stored under `key`, or those of `compute`, which are then stored."""
     stored = load_from_cache(kind, key)
     if stored is not None:
         return stored
-    made = compute()
-    store_in_cache(kind, key, made)
-    return made
-
-
-def _read_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    computed = compute()
+    store_in_cache(kind, key, computed)
+    return computed

@@ -135,7 +135,7 @@ def test_bad_input(sheet: MeshTri) -> None:
         contacts.clustered(sheet)
     with pytest.raises(InputError, match="max_frames is 0"):
         contacts_at([(0, 5)]).clustered(sheet, max_frames=0)
-    with pytest.raises(InputError, match=r"widest \(m\) is -1"):
+    with pytest.raises(InputError, match=r"max_width \(m\) is -1"):
         contacts_at([(0, 5)]).clustered(sheet, max_width=-1)
     with pytest.raises(InputError, match="mesh must be a Mesh"):
         contacts_at([(0, 5)]).clustered(3)  # type: ignore[arg-type]

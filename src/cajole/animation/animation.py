@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation.contacts import Contacts
+from cajole.animation.format_registry import FORMATS, find_output_format, require_known_options
 from cajole.animation.frame_blocks import (
     check_frame_array,
     choose_frame_dtype,
@@ -24,10 +25,11 @@ from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.parsers.frame_rates import MAX_FRAMES
 from cajole.progress import ProgressCallback
+from cajole.storage import as_path
 
 FrameArray = NDArray[np.floating[Any]]
 
-# a new frame at the very end is kept when rounding puts it this share of a frame beyond
+# a frame index closer than this to a whole number is one; also keeps a last frame that rounding puts beyond the end
 _FRAME_TOLERANCE = 1e-9
 
 
@@ -35,11 +37,11 @@ _FRAME_TOLERANCE = 1e-9
 class Animation:
     """Vertex positions over time on a mesh.
 
-    mesh: the rest shape; positions: (frames, n, 3) [m], float64, or float32 where it is memory-mapped or large, shared
-    with the caller and not copied; fps: frames per second. Optional: velocities (frames, n, 3) [m/s], `contacts`,
-    `skin` (a coloured surface that rides on the mesh), `name`, `start_frame`, the number of the first frame in
-    programs that count from elsewhere (here frames always count from 0), and `notes`, what is unusual about the motion.
-    Raises InputError where a value is not finite, or the number of vertices is not the mesh's.
+    mesh: the rest shape; positions: (frames, n, 3) [m], float64, or float32 if memory-mapped or large, shared with the
+    caller and not copied; fps: frames per second. Optional: velocities (frames, n, 3) [m/s], `contacts`, `skin` (a
+    coloured surface that follows the mesh), `name`, `start_frame` (number of the first frame in programs that count
+    from elsewhere; here frames count from 0), and `notes` on unusual properties of the motion.
+    Raises InputError if a value is not finite, or the number of vertices differs from that of the mesh.
     """
 
     mesh: MeshTet | MeshTri | MeshLine
@@ -51,7 +53,7 @@ class Animation:
     start_frame: int = field(default=0, kw_only=True)
     name: str = field(default="animation", kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
-    # the frames of this animation, all found finite: `dataclasses.replace` hands them on, and they are not read again
+    # arrays whose frames are known to be finite; `dataclasses.replace` passes them on, so that they are not read again
     _checked: tuple[FrameArray, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -65,20 +67,27 @@ class Animation:
         object.__setattr__(
             self, "start_frame", require_integer(self.start_frame, "start_frame", minimum=-(2**31), maximum=2**31)
         )
-        if self.velocities is None:
-            object.__setattr__(self, "_checked", (positions,))
-        else:
+        checked: tuple[FrameArray, ...] = (positions,)
+        if self.velocities is not None:
             velocities = check_frame_array(
                 self.velocities, "velocities", n, len(positions), already_checked=self._checked
             )
             object.__setattr__(self, "velocities", velocities)
-            object.__setattr__(self, "_checked", (positions, velocities))
+            checked = (positions, velocities)
+        object.__setattr__(self, "_checked", checked)
         if self.contacts is not None:
             require_instance(self.contacts, Contacts, "contacts")
             self.contacts.require_within(len(positions), n)
         if self.skin is not None:
             require_instance(self.skin, Skin, "skin")
-            _require_matching_skin(self.skin, self.mesh)
+            skin, embedding = self.skin, self.skin.embedding
+            carried = len(skin.mesh.vertices) if embedding is None else embedding.vertex_count
+            if carried != n:
+                state = "is not embedded, and has" if embedding is None else "is embedded in a mesh of"
+                raise InputError(
+                    f"the skin {state} {carried} vertices, but the animation's mesh has {n}; "
+                    "embed the skin in the mesh that is animated"
+                )
 
     def __repr__(self) -> str:
         return f"Animation({self.name!r}, {self.frames} frames of {self.n} vertices at {self.fps:g} frames/s)"
@@ -87,7 +96,7 @@ class Animation:
         return self.frames
 
     def __getitem__(self, frame: int) -> NDArray[np.float64]:
-        """An own (n, 3) float64 array [m] of the positions at one frame; -1 is the last. `trimmed` takes several."""
+        """A new (n, 3) float64 array [m] of the positions at one frame; -1 is the last. `trimmed` selects several."""
         if isinstance(frame, slice):
             raise InputError("an animation takes one frame, as in animation[3]; use animation.trimmed(start, stop)")
         return self.frame(require_integer(frame, "frame", minimum=-self.frames, maximum=self.frames - 1) % self.frames)
@@ -123,7 +132,7 @@ class Animation:
 
     @property
     def displacements(self) -> NDArray[np.float64]:
-        """(frames, n, 3) [m] positions less the rest shape, in memory."""
+        """(frames, n, 3) [m] positions minus the rest shape, in memory."""
         return np.asarray(self.positions - self.mesh.vertices)
 
     @cached_property
@@ -133,17 +142,17 @@ class Animation:
 
     @cached_property
     def largest_displacement(self) -> float:
-        """The farthest that any vertex ever is from its place in the rest shape [m]."""
+        """The largest distance of a vertex from its rest position over all frames [m]."""
         return compute_max_displacement(self.positions, self.mesh.vertices)
 
     def frame(self, frame: int) -> NDArray[np.float64]:
-        """An own (n, 3) float64 array [m] of the positions at one frame, 0 to frames - 1."""
+        """A new (n, 3) float64 array [m] of the positions at one frame, 0 to frames - 1."""
         return np.array(
             self.positions[require_integer(frame, "frame", minimum=0, maximum=self.frames - 1)], dtype=np.float64
         )
 
     def trimmed(self, start: int = 0, stop: int | None = None) -> Animation:
-        """Frames start to stop - 1, on the same memory. Raises InputError where none would be left."""
+        """Frames start to stop - 1, on the same memory. Raises InputError if none would be left."""
         first = require_integer(start, "start", minimum=0, maximum=self.frames - 1)
         last = require_integer(self.frames if stop is None else stop, "stop", minimum=first + 1, maximum=self.frames)
         contacts = self.contacts
@@ -161,7 +170,7 @@ class Animation:
     def resampled(self, fps: float) -> Animation:
         """The same motion at another number of frames per second, linear between frames.
 
-        It starts at the same time, and ends at the last new frame that the old ones reach. Contacts go to the nearest.
+        It starts at the same time and ends at the last new frame within the old ones. Contacts move to the nearest one.
         """
         rate = require_safe_magnitude(fps, "fps")
         frames = (self.frames - 1) * rate / self.fps + 1
@@ -186,7 +195,7 @@ class Animation:
         return replace(self, positions=cast("FrameArray", positions), velocities=None, contacts=None, notes=())
 
     def skinned(self) -> Animation:
-        """The motion of the skin, as an animation of the skin's triangles that keeps its colours."""
+        """The motion of the skin as an animation of its triangles, with its colours."""
         skin = self.skin
         if skin is None:
             raise InputError("the animation has no skin; give it one: dataclasses.replace(animation, skin=skin)")
@@ -204,24 +213,31 @@ class Animation:
         )
 
     def write(self, path: str | os.PathLike[str], *, progress: ProgressCallback | None = None, **options: Any) -> None:
-        """Write a file, or a sequence of files, in the format that the path's suffix names.
+        """Write a file, or a sequence of files, in the format that the suffix of the path names.
 
-        See `cajole.animation.files.write_animation` for formats and their options.
-        Raises FileError, leaving what stood there as it was, and Cancelled when `progress` asks to stop.
+        An existing file is replaced at the very end; a failed write leaves it unchanged.
+        .npz keeps everything (`single=True` halves it). USD keeps all but contacts, positions in single precision.
+        .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`), and the mesh beside them
+        in a file of the same stem if there is none (`companion=True`: always, `False`: never). .glb and .obj are for
+        viewing: they keep the skin, or else the surface (`vertices=`); .glb also takes `every`, `max_targets` and
+        `normals`. .html is a page that plays in any browser, with `every`, `max_bytes` and `camera`.
+        An .obj is a sequence: jump.obj becomes jump_0000.obj, jump_0001.obj, ...; jump_###.obj sets the digits. An
+        older sequence of that name is removed; files that Cajole did not write are never replaced.
+        Raises FileError for a path without a known suffix and if the file cannot be written; Cancelled.
         """
-        from cajole.animation.files import write_animation
+        place = as_path(path)
+        kind = find_output_format(place)
+        require_known_options(kind.write, options, f"writing {kind.name}")
+        kind.write(self, place, progress=progress, **options)
 
-        write_animation(self, path, progress=progress, **options)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: a view to turn and to play, of as many frames as a cell can hold."""
-        from cajole.animation.html import build_notebook_html
-
-        return build_notebook_html(self)
+    def _repr_html_(self) -> str | None:
+        """A view that can be rotated and played in a notebook cell, with as many frames as fit."""
+        render = FORMATS[".html"].render_notebook
+        return None if render is None else render(self)
 
 
 def require_animation(value: object, name: str = "animation") -> Animation:
-    """`value` if it is an Animation, or the one that it has, as a Shot does."""
+    """`value` if it is an Animation, or its attribute `animation`, as of a Shot. Raises InputError otherwise."""
     found = value if isinstance(value, Animation) else getattr(value, "animation", None)
     if not isinstance(found, Animation):
         raise InputError(f"{name} must be an Animation, or have one, not {type(value).__name__}")
@@ -229,32 +245,21 @@ def require_animation(value: object, name: str = "animation") -> Animation:
 
 
 def compute_skin_positions(skin: Skin, positions: FrameArray) -> NDArray[np.float64]:
-    """Where the skin is when the mesh is at `positions`, (n, 3) or (frames, n, 3) [m]; not embedded, it is the mesh."""
+    """Skin vertices [m] for mesh positions (n, 3) or (frames, n, 3) [m]; without embedding the skin is the mesh."""
     if skin.embedding is None:
         return np.asarray(positions, dtype=np.float64)
     return skin.deform(np.asarray(positions, dtype=np.float64))
 
 
-def _require_matching_skin(skin: Skin, mesh: MeshTet | MeshTri | MeshLine) -> None:
-    carried = len(skin.mesh.vertices) if skin.embedding is None else skin.embedding.vertex_count
-    if carried != len(mesh.vertices):
-        state = "is not embedded, and has" if skin.embedding is None else "is embedded in a mesh of"
-        raise InputError(
-            f"the skin {state} {carried} vertices, but the animation's mesh has {len(mesh.vertices)}; "
-            "embed the skin in the mesh that is animated"
-        )
-
-
 def _interpolate_frames(array: FrameArray, fractional_frames: FrameArray) -> FrameArray:
-    """Linear interpolation of (frames, n, 3) at fractional frames; whole ones come out unchanged."""
+    """Linear interpolation of (frames, n, 3) at fractional frames; whole frames are unchanged."""
     low = np.minimum(np.floor(fractional_frames + _FRAME_TOLERANCE).astype(np.int64), len(array) - 1)
     high = np.minimum(low + 1, len(array) - 1)
     share = np.clip(fractional_frames - low, 0.0, 1.0)
     share[share < _FRAME_TOLERANCE] = 0.0
-    result = np.empty(
-        (len(fractional_frames), *array.shape[1:]), dtype=choose_frame_dtype(len(fractional_frames), array.shape[1])
-    )
-    for block in iter_frame_blocks(len(fractional_frames), array.shape[1]):
+    count, n = len(fractional_frames), array.shape[1]
+    result = np.empty((count, *array.shape[1:]), dtype=choose_frame_dtype(count, n))
+    for block in iter_frame_blocks(count, n):
         a, b, s = array[low[block]], array[high[block]], share[block, None, None]
         result[block] = (1 - s) * a + s * b
     return result

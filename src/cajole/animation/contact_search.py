@@ -1,4 +1,4 @@
-"""`find_contacts`: which vertices of a finished animation touch the ground, another surface or their own one."""
+"""Find the contacts of a finished animation with the ground, another surface or itself."""
 
 from __future__ import annotations
 
@@ -12,25 +12,16 @@ from cajole.animation.animation import Animation
 from cajole.animation.contacts import CONTACT_KINDS, Contacts
 from cajole.animation.frame_blocks import iter_frame_blocks_with_progress
 from cajole.arrays import Array, IndexArray
-from cajole.checks import require_choice, require_instance, require_positive
-from cajole.checks import require_plane as checked_plane
+from cajole.checks import require_choice, require_instance, require_plane, require_positive
 from cajole.mesh import ClosestPointQuery, MeshTet, MeshTri
 from cajole.mesh.closest_point import has_inside
 from cajole.progress import ProgressCallback
 
-# a vertex nearer than this share of the body's size touches; finished motions keep about that gap or penetration
-CONTACT_DISTANCE = 2e-3
-# surfaces that touch themselves were this many contact distances apart at rest; nearer ones are neighbours in a sheet
-SELF_CONTACT_REST_RATIO = 4.0
-# a vertex that moves less than this share of the contact distance from frame to frame, along the surface, sticks
-STICKING_MOTION = 0.1
-GROUND_PLANE = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-
 
 class _ContactBlock(NamedTuple):
-    """Contacts of a block of frames: rows of frame, vertex, normal and other, and where the vertex was [m].
+    """Contacts of a block of frames, one row each.
 
-    place: relative to the vertex touched, in a contact of the body with itself.
+    position: (k, 3) [m] of the vertex, in a self-contact relative to the vertex touched.
     """
 
     frame: IndexArray
@@ -50,49 +41,39 @@ def find_contacts(
 ) -> Contacts:
     """The contacts of the animated surface in every frame, in the order of frames and vertices.
 
-    against: "ground", the plane z = 0; a plane ((point), (normal)); a MeshTri that stands still, or the surface of a
-        MeshTet; or "self". A vertex touches when it is nearer than `distance` or inside: below a plane, or in a closed
-        mesh. What is inside a mesh is told by its normals, which are to point out of it.
-    distance: [m], 0.002 of the mesh's size when None.
-    kind: "sliding", "sticking", or "auto": sticking where the vertex moves along the surface by less than a tenth of
-        `distance` from or to another frame of contact.
-    Normals point out of what is touched: the plane's, the pseudonormal of the nearest point of a mesh (towards the
-    vertex where the mesh is open). "self" compares vertices and triangles within `distance` that were more than four
+    against: "ground", the plane z = 0; a plane ((point), (normal)); a static MeshTri, or the surface of a MeshTet; or
+        "self". A vertex is in contact if it is nearer than `distance` or inside: below a plane, or inside a closed mesh
+        whose normals point outward.
+    distance: [m], 0.002 of the mesh size if None: finished motions keep about that gap or penetration.
+    kind: "sliding", "sticking", or "auto": sticking if the vertex moves along the surface by less than a tenth of
+        `distance` from or to an adjacent frame of contact.
+    Normals point out of the obstacle: that of the plane, or the pseudonormal at the nearest point of a mesh (towards
+    the vertex if the mesh is open). "self" finds vertices and triangles within `distance` that were more than four
     times as far apart at rest, so that a flat patch does not touch itself; `other` is the nearest corner of the
-    triangle touched; of two vertices that touch each other with opposite normals the lower one is kept. Surfaces that
-    have passed through each other by more than `distance` are not seen to touch.
-    Raises InputError for anything else, Cancelled when `progress` asks to stop.
+    triangle. Of two vertices that touch each other with opposite normals the lower one is kept. Surfaces that
+    penetrate each other by more than `distance` are not found.
+    Raises InputError for other arguments, Cancelled if `progress` asks to stop.
     """
     require_instance(animation, Animation, "animation")
     require_choice(kind, "kind", (*CONTACT_KINDS, "auto"))
-    max_distance = (
-        CONTACT_DISTANCE * animation.mesh.size if distance is None else require_positive(distance, "distance (m)")
-    )
-    blocks = list(_iter_contact_blocks(animation, against, max_distance, progress))
+    max_distance = 2e-3 * animation.mesh.size if distance is None else require_positive(distance, "distance (m)")
+    if isinstance(against, MeshTet | MeshTri):
+        found = _find_surface_contacts(animation, against.surface, max_distance, progress)
+    elif isinstance(against, str) and require_choice(against, "against", ("ground", "self")) == "self":
+        found = _find_self_contacts(animation, max_distance, progress)
+    else:
+        plane = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)) if isinstance(against, str) else against
+        found = _find_plane_contacts(animation, plane, max_distance, progress)
+    blocks = list(found)
     contacts = _ContactBlock(*(np.concatenate(column) for column in zip(*blocks)))
     kinds = np.full(len(contacts.frame), "sliding" if kind == "auto" else kind, dtype="<U8")
     if kind == "auto":
-        kinds[_find_sticking_contacts(contacts, animation.n, STICKING_MOTION * max_distance)] = "sticking"
+        kinds[_find_sticking_contacts(contacts, animation.n, 0.1 * max_distance)] = "sticking"
     return Contacts(contacts.frame, contacts.vertex, contacts.normal, kinds, contacts.other)
 
 
-def _iter_contact_blocks(
-    animation: Animation, against: Any, max_distance: float, progress: ProgressCallback | None
-) -> Iterator[_ContactBlock]:
-    if isinstance(against, MeshTet | MeshTri):
-        return _find_surface_contacts(animation, against.surface, max_distance, progress)
-    if isinstance(against, str):
-        chosen = require_choice(against, "against", ("ground", "self"))
-        return (
-            _find_self_contacts(animation, max_distance, progress)
-            if chosen == "self"
-            else _find_plane_contacts(animation, GROUND_PLANE, max_distance, progress)
-        )
-    return _find_plane_contacts(animation, against, max_distance, progress)
-
-
 def _iter_position_blocks(animation: Animation, progress: ProgressCallback | None) -> Iterator[tuple[int, Array]]:
-    """The first frame and the positions (b, n, 3) of one block after another."""
+    """The first frame and the positions (b, n, 3) of each block of frames."""
     for block in iter_frame_blocks_with_progress(animation.frames, animation.n, progress, "finding contacts"):
         yield block.start, np.ascontiguousarray(animation.positions[block], dtype=np.float64)
 
@@ -100,7 +81,7 @@ def _iter_position_blocks(animation: Animation, progress: ProgressCallback | Non
 def _find_plane_contacts(
     animation: Animation, plane: Any, max_distance: float, progress: ProgressCallback | None
 ) -> Iterator[_ContactBlock]:
-    point, normal = checked_plane(plane, "against", alternative="'ground', 'self', a MeshTri, a MeshTet or ")
+    point, normal = require_plane(plane, "against", alternative="'ground', 'self', a MeshTri, a MeshTet or ")
     vertices = animation.mesh.surface_vertices
     for first, x in _iter_position_blocks(animation, progress):
         frame, k = np.nonzero((x[:, vertices] - point) @ normal <= max_distance)
@@ -159,29 +140,24 @@ def _find_self_contacts(
                 tree.bvh_nodes,
                 closed,
                 max_distance,
-                SELF_CONTACT_REST_RATIO * max_distance,
+                4.0 * max_distance,  # nearer at rest are neighbours in a sheet
                 other,
                 normal,
             )
-            row = _drop_duplicate_pairs(vertices, other, normal, len(frame))
+            # drop pairs that are found the other way round as well, with the opposite normal
+            position = np.full(len(frame), -1)
+            position[vertices] = np.arange(len(vertices))
+            back = position[other]
+            mutual = (other >= 0) & (other[back] == vertices) & (other < vertices)
+            row = np.flatnonzero((other >= 0) & ~(mutual & ((normal * normal[back]).sum(axis=1) < -0.5)))
             vertex, touched = vertices[row], other[row]
             yield _ContactBlock(
                 np.full(len(row), first + at), vertex, normal[row], touched, frame[vertex] - frame[touched]
             )
 
 
-def _drop_duplicate_pairs(vertices: IndexArray, other: IndexArray, normal: Array, n: int) -> IndexArray:
-    """Rows that touch, without those whose pair stands there already the other way round with the opposite normal."""
-    row = np.full(n, -1)
-    row[vertices] = np.arange(len(vertices))
-    back = row[other]
-    mutual = (other >= 0) & (other[back] == vertices) & (other < vertices)
-    opposite = mutual & ((normal * normal[back]).sum(axis=1) < -0.5)
-    return np.flatnonzero((other >= 0) & ~opposite)
-
-
 def _find_sticking_contacts(contacts: _ContactBlock, n: int, max_motion: float) -> NDArray[np.bool_]:
-    """(k,) which contacts move by less than `limit` [m] along the surface from or to the frame beside."""
+    """(k,) mask of contacts that move less than `max_motion` [m] along the surface from or to an adjacent frame."""
     key = contacts.frame * n + contacts.vertex
     before = np.searchsorted(key, key - n)
     row = np.flatnonzero(

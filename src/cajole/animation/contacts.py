@@ -1,4 +1,4 @@
-"""Contacts: which vertices touched something, when, and whether they slid."""
+"""Contacts of an animation: vertex, frame, normal and kind; clusters of connected contacts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import require_index_array, require_instance, require_integer, require_positive, require_real_array
+from cajole.checks import (
+    MAX_INT64,
+    require_index_array,
+    require_instance,
+    require_integer,
+    require_positive,
+    require_real_array,
+)
 from cajole.errors import InputError
 from cajole.mesh.base import Mesh
 from cajole.mesh.topology import encode_rows
 
 CONTACT_KINDS = ("sliding", "sticking")
-# the largest error of a normal's length; single precision files keep it well below
-NORMAL_LENGTH_TOLERANCE = 1e-4
-_MAX_INDEX = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,8 +30,8 @@ class Contacts:
     """Contacts of an animation, one row each.
 
     frame, vertex: (k,) indices from 0; normal: (k, 3) unit vectors out of what is touched; kind: (k,) of 'sliding' or
-    'sticking'; other: (k,) the vertex touched in a contact of the body with itself, -1 where it is something else
-    (everywhere, when left out). Raises InputError where the columns do not fit together.
+    'sticking'; other: (k,) the vertex touched in a self-contact, else -1 (default).
+    Raises InputError if the columns do not fit together.
     """
 
     frame: NDArray[np.int64]
@@ -37,12 +41,18 @@ class Contacts:
     other: NDArray[np.int64] = None  # type: ignore[assignment]  # filled in at construction
 
     def __post_init__(self) -> None:
-        frame = require_index_array(self.frame, "contacts.frame", (None,), _MAX_INDEX)
+        frame = require_index_array(self.frame, "contacts.frame", (None,), MAX_INT64)
         k = len(frame)
+        normal = require_real_array(self.normal, "contacts.normal", (k, 3))
+        lengths = np.linalg.norm(normal, axis=1)
+        wrong = np.abs(lengths - 1) > 1e-4  # well above the rounding of files in single precision
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"contacts.normal[{row}] has length {lengths[row]:.3g}; divide it by its length")
         columns = {
             "frame": frame,
-            "vertex": require_index_array(self.vertex, "contacts.vertex", (k,), _MAX_INDEX),
-            "normal": _check_normals(self.normal, k),
+            "vertex": require_index_array(self.vertex, "contacts.vertex", (k,), MAX_INT64),
+            "normal": normal,
             "kind": _check_kinds(self.kind, k),
             "other": _check_other_vertices(self.other, k),
         }
@@ -80,8 +90,6 @@ class Contacts:
 
         max_frames, max_width [m]: larger clusters are cut into equal parts.
         """
-        from cajole.animation.contacts import cluster_contacts
-
         return cluster_contacts(self, mesh, max_frames=max_frames, max_width=max_width)
 
     def require_within(self, frames: int, n: int) -> None:
@@ -91,16 +99,6 @@ class Contacts:
         if (self.other >= n).any():
             row = int(np.argmax(self.other >= n))
             raise InputError(f"contacts.other[{row}] is {self.other[row]}, but the mesh has {n} vertices")
-
-
-def _check_normals(value: ArrayLike, k: int) -> NDArray[np.float64]:
-    normal = require_real_array(value, "contacts.normal", (k, 3))
-    lengths = np.linalg.norm(normal, axis=1)
-    wrong = np.abs(lengths - 1) > NORMAL_LENGTH_TOLERANCE
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(f"contacts.normal[{row}] has length {lengths[row]:.3g}; divide it by its length")
-    return normal
 
 
 def _check_kinds(value: ArrayLike, k: int) -> NDArray[np.str_]:
@@ -136,22 +134,17 @@ def _check_other_vertices(value: ArrayLike | None, k: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-# the mean of a cluster's unit normals is at least this long, or the cluster is split: they differ by more than 60°
-MIN_MEAN_NORMAL_LENGTH = 0.5
-
-
 def cluster_contacts(
     contacts: Contacts, mesh: Mesh, *, max_frames: int | None = None, max_width: float | None = None
 ) -> Contacts:
-    """One contact for each cluster (§5, Barbič 2012): connected contacts on neighbours of the mesh or of time.
+    """One contact for each cluster (§5, Barbič 2012): contacts connected by edges of the mesh or consecutive frames.
 
-    Contacts of different kinds, and those of the body with itself and with others, are never one cluster. Its frame is
-    the one nearest to the mean frame of its contacts; its vertex, of those that touch in that frame, the one nearest
-    to the mean of all its contacts' vertices in the rest shape, so that it is a contact itself; its normal is the
-    unit mean. A cluster whose normals cancel (their mean is shorter than a half) is split across the direction in
-    which they differ most.
-    max_frames, max_width [m]: a cluster that spans more frames, or is wider along a coordinate at rest, is cut
-    into equal parts that do not. mesh: that of the animation. Raises InputError where the two do not fit together.
+    Contacts of different kinds are in different clusters, as are self-contacts and others. The frame of a cluster is
+    the contact frame nearest to its mean frame; its vertex, of those in contact at that frame, the one nearest to the
+    mean rest position of the cluster; its normal is the normalised mean. A cluster whose mean normal is shorter than a
+    half is split across the direction in which the normals differ most.
+    max_frames, max_width [m]: clusters that span more frames, or are wider along a coordinate at rest, are cut into
+    equal parts. mesh: that of the animation. Raises InputError if the contacts do not fit the mesh.
     """
     require_instance(mesh, Mesh, "mesh")
     n = len(mesh.vertices)
@@ -161,22 +154,29 @@ def cluster_contacts(
     node, ends = _build_contact_graph(contacts, mesh)
     label = _label_components(node, ends, np.zeros(len(contacts), dtype=np.int64))
     if max_frames is not None:
-        label = _label_components(
-            node,
-            ends,
-            _subdivide_clusters(label, contacts.frame, require_integer(max_frames, "max_frames") - 1, continuous=False),
-        )
+        span = require_integer(max_frames, "max_frames") - 1
+        label = _label_components(node, ends, _subdivide_clusters(label, contacts.frame, span, continuous=False))
     if max_width is not None:
         width = require_positive(max_width, "max_width (m)")
         rest = mesh.vertices[contacts.vertex]
-        # every coordinate of the uncut cluster, so that an earlier cut does not move the later ones
+        # all coordinates of the uncut cluster, so that a cut does not move the later ones
         cells = np.column_stack([_subdivide_clusters(label, rest[:, a], width, continuous=True) for a in range(3)])
         label = _label_components(node, ends, encode_rows(cells, len(label)))
-    return _select_representatives(contacts, _split_incoherent_clusters(label, contacts.normal), mesh)
+    label = _split_incoherent_clusters(label, contacts.normal)
+    rest = mesh.vertices[contacts.vertex]
+    middle = np.rint(_compute_cluster_means(label, contacts.frame[:, None].astype(np.float64))[:, 0])
+    late = np.abs(contacts.frame - middle[label])
+    far = np.linalg.norm(rest - _compute_cluster_means(label, rest)[label], axis=1)
+    order = np.lexsort((contacts.vertex, far, contacts.frame, late, label))
+    chosen = contacts.selected(order[np.unique(label[order], return_index=True)[1]])
+    mean = _compute_cluster_means(label, contacts.normal)
+    normal = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    row = np.lexsort((chosen.vertex, chosen.frame))
+    return Contacts(chosen.frame, chosen.vertex, normal, chosen.kind, chosen.other).selected(row)
 
 
 def _build_contact_graph(contacts: Contacts, mesh: Mesh) -> tuple[IndexArray, IndexArray]:
-    """The node (k,) of each contact, equal for equal frame, vertex and sort, and pairs (e, 2) of adjacent nodes."""
+    """The graph node (k,) of each contact, by frame, vertex and sort, and edges (e, 2) between nodes."""
     n = len(mesh.vertices)
     sort = 2 * (contacts.kind == "sticking") + (contacts.other >= 0)
     frames = int(contacts.frame.max()) + 2  # one empty frame between sorts, so that time does not join them
@@ -201,19 +201,19 @@ def _build_contact_graph(contacts: Contacts, mesh: Mesh) -> tuple[IndexArray, In
 
 
 def _label_components(contact_nodes: IndexArray, graph_edges: IndexArray, partition: IndexArray) -> IndexArray:
-    """(k,) the connected component of each contact, joining only nodes of equal `part` (k,)."""
+    """(k,) the connected component of each contact; edges join only nodes of equal `partition` (k,)."""
     nodes = int(contact_nodes.max()) + 1
     of_node = np.empty(nodes, dtype=np.int64)
     of_node[contact_nodes] = partition
     one, two = graph_edges[of_node[graph_edges[:, 0]] == of_node[graph_edges[:, 1]]].T
     graph = sparse.coo_array((np.ones(len(one)), (one, two)), shape=(nodes, nodes))
-    return csgraph.connected_components(graph, directed=False)[1].astype(np.int64)[contact_nodes]
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)[contact_nodes]
 
 
 def _subdivide_clusters(
     label: IndexArray, value: NDArray[np.generic], max_span: float, *, continuous: bool
 ) -> IndexArray:
-    """Finer labels (k,): within each the values span at most `limit`, in equal parts of the cluster's whole span."""
+    """Finer labels (k,) whose values span at most `max_span`: equal parts of the span of each cluster."""
     clusters = int(label.max()) + 1
     low, high = np.full(clusters, np.inf), np.full(clusters, -np.inf)
     np.minimum.at(low, label, value)
@@ -227,10 +227,10 @@ def _subdivide_clusters(
 
 
 def _split_incoherent_clusters(label: IndexArray, normal: Array) -> IndexArray:
-    """Labels (k,) of clusters whose normals agree, by splitting those that do not."""
+    """Labels (k,) with clusters split until the mean normal of each is at least half as long as its normals."""
     while True:
         mean = _compute_cluster_means(label, normal)
-        bad = np.linalg.norm(mean, axis=1) < MIN_MEAN_NORMAL_LENGTH
+        bad = np.linalg.norm(mean, axis=1) < 0.5  # normals differ by more than 60°
         if not bad.any():
             return label
         rows = bad[label]
@@ -246,17 +246,3 @@ def _compute_cluster_means(label: IndexArray, values: Array) -> Array:
     counts = np.bincount(label)
     sums = [np.bincount(label, column) for column in values.T]
     return np.stack(sums, axis=1) / counts[:, None]
-
-
-def _select_representatives(contacts: Contacts, label: IndexArray, mesh: Mesh) -> Contacts:
-    rest = mesh.vertices[contacts.vertex]
-    middle = np.rint(_compute_cluster_means(label, contacts.frame[:, None].astype(np.float64))[:, 0])
-    late = np.abs(contacts.frame - middle[label])
-    far = np.linalg.norm(rest - _compute_cluster_means(label, rest)[label], axis=1)
-    order = np.lexsort((contacts.vertex, far, contacts.frame, late, label))
-    first = order[np.unique(label[order], return_index=True)[1]]
-    mean = _compute_cluster_means(label, contacts.normal)
-    chosen = contacts.selected(first)
-    normal = mean / np.linalg.norm(mean, axis=1, keepdims=True)
-    row = np.lexsort((chosen.vertex, chosen.frame))
-    return Contacts(chosen.frame, chosen.vertex, normal, chosen.kind, chosen.other).selected(row)

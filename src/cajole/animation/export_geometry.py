@@ -1,4 +1,4 @@
-"""Which triangles or lines a format gets: the mesh with all its vertices, its surface alone, or the skin."""
+"""Moving triangles or lines for export: the mesh with all its vertices, its surface, or the skin."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from cajole.checks import require_choice
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTri, Skin
 
-VERTEX_SELECTIONS = ("all", "surface", "skin")
-# the gloss of a surface of which only colours are known: between chalk and satin
+# gloss of a surface of which only the colours are known: between chalk and satin
 DEFAULT_GLOSS = 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class ExportGeometry:
-    """Triangles or lines that move: `at(frame)` gives (n, 3) float64 [m]; colors: (n, 3) sRGB in 0..1, or None."""
+    """Moving triangles or lines. positions_at(frame): (n, 3) float64 [m]; colors: (n, 3) sRGB in 0..1, or None."""
 
     mesh: MeshTri | MeshLine
     frames: int
@@ -34,7 +33,7 @@ class ExportGeometry:
         return self.mesh.elements
 
     def as_triangles(self) -> ExportGeometry:
-        """The same for a format of triangles only: lines become thin tubes."""
+        """The same as triangles only: lines become thin tubes."""
         mesh = self.mesh
         if isinstance(mesh, MeshTri):
             return self
@@ -45,14 +44,19 @@ class ExportGeometry:
 
 
 def select_export_geometry(animation: Animation, vertices: str | None = None) -> ExportGeometry:
-    """The triangles of an animation, or its lines.
+    """The triangles or lines of an animation.
 
-    vertices: "all", the mesh's numbering, inner vertices included; "surface", only vertices that a triangle or line
-    uses, renumbered; "skin", the coloured skin; None, the skin where there is one, else the surface.
+    vertices: "all", with the numbering of the mesh; "surface", only vertices that a triangle or line uses, renumbered;
+    "skin", the coloured skin; None, the skin if there is one, else the surface.
     """
     choice = ("surface" if animation.skin is None else "skin") if vertices is None else vertices
-    if require_choice(choice, "vertices", VERTEX_SELECTIONS) == "skin":
-        return _select_skin_geometry(animation)
+    if require_choice(choice, "vertices", ("all", "surface", "skin")) == "skin":
+        skin = animation.skin
+        if skin is None:
+            raise InputError('vertices is "skin", but the animation has none; choose "surface" or "all"')
+        return ExportGeometry(
+            skin.mesh, animation.frames, lambda k: compute_skin_positions(skin, animation.frame(k)), skin.colors
+        )
     mesh = animation.mesh if isinstance(animation.mesh, MeshLine) else animation.mesh.surface
     own = None if animation.skin is None or animation.skin.embedding is not None else animation.skin.colors
     if choice == "all" or mesh.used_vertex_mask.all():
@@ -65,7 +69,7 @@ def select_export_geometry(animation: Animation, vertices: str | None = None) ->
 
 
 def convert_to_float32(positions: NDArray[np.float64], frame: int, dtype: str = "<f4") -> NDArray[Any]:
-    """Positions in single precision, which these files hold. Raises InputError beyond its range."""
+    """Positions in single precision. Raises InputError beyond its range."""
     if np.abs(positions).max(initial=0.0) > np.finfo(np.float32).max:
         raise InputError(f"frame {frame} has coordinates beyond 3.4e38, which the file cannot hold; scale it down")
     return np.ascontiguousarray(positions, dtype=dtype)
@@ -77,22 +81,13 @@ def srgb_to_linear(colors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def linear_to_srgb(colors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """sRGB of linear values, which are brought into 0..1 first: files may hold lights brighter than white."""
+    """sRGB of linear values, clipped to 0..1: files may hold lights brighter than white."""
     values = np.clip(colors, 0.0, 1.0)
     return np.clip(np.where(values <= 0.0031308, values * 12.92, 1.055 * values ** (1 / 2.4) - 0.055), 0.0, 1.0)
 
 
-def _select_skin_geometry(animation: Animation) -> ExportGeometry:
-    skin = animation.skin
-    if skin is None:
-        raise InputError('vertices is "skin", but the animation has none; choose "surface" or "all"')
-    return ExportGeometry(
-        skin.mesh, animation.frames, lambda k: compute_skin_positions(skin, animation.frame(k)), skin.colors
-    )
-
-
 def build_colored_skin(mesh: MeshTri, colors: NDArray[np.float64], gloss: NDArray[np.float64] | None = None) -> Skin:
-    """A skin of one part that is the mesh itself, from colours read with it."""
+    """A skin of one part that is the mesh itself, with the given sRGB colours (n, 3)."""
     n = len(mesh.vertices)
     shine = np.full(n, DEFAULT_GLOSS) if gloss is None else gloss
     return Skin(mesh, colors, ("surface",), np.zeros(n, dtype=np.int64), shine)

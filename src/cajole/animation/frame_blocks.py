@@ -1,4 +1,4 @@
-"""Long arrays a few frames at a time, so that what lies on disk is never loaded whole."""
+"""Processing of long arrays in blocks of frames, so that memory-mapped arrays are never loaded as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cajole.parsers.frame_rates import MAX_DOUBLE_PRECISION_BYTES as MAX_DOUBLE_
 from cajole.parsers.frame_rates import choose_frame_dtype as choose_frame_dtype
 from cajole.progress import ProgressCallback, report_progress
 
-# frames are looked at in pieces of about this many bytes: large enough for NumPy's speed, small beside any memory
+# approximate bytes of a block: large enough for the speed of NumPy, small compared with any memory
 BLOCK_BYTES = 1 << 24
 
 
@@ -29,7 +29,7 @@ def iter_frame_blocks(frames: int, n: int) -> Iterator[slice]:
 def iter_frame_blocks_with_progress(
     frames: int, n: int, progress: ProgressCallback | None, text: str
 ) -> Iterator[slice]:
-    """The same slices; `progress` hears of each before it is worked on, and of the end."""
+    """The same slices; `progress` is called before each and at the end."""
     for block in iter_frame_blocks(frames, n):
         report_progress(progress, block.start / frames, text)
         yield block
@@ -46,11 +46,19 @@ def check_frame_array(
 ) -> NDArray[np.floating[Any]]:
     """`value` as a read-only (frames, n, 3) array of float64, every entry finite, checked block by block.
 
-    Arrays that are memory-mapped or large stay as they are when they are float32. The memory is the caller's: no copy.
-    checked: arrays that this returned before, whose entries are not looked at again.
+    Arrays that are memory-mapped or large stay float32. No copy is made of float arrays.
+    already_checked: arrays returned before, whose entries are not checked again.
     """
-    with np.errstate(invalid="ignore"):  # a NaN that signals does so when it is copied
-        array = _convert_to_floats(value, name)
+    with np.errstate(invalid="ignore"):  # signalling NaNs warn when they are copied
+        try:
+            array: NDArray[Any] = value if isinstance(value, np.memmap) else np.asarray(value)
+        except (TypeError, ValueError, OverflowError) as reason:
+            raise InputError(f"{name} must be real numbers of shape (frames, n, 3): {reason}") from None
+        if array.dtype.kind not in "fiu":
+            raise InputError(f"{name} must be real numbers of shape (frames, n, 3), not {array.dtype}")
+        large = isinstance(array, np.memmap) or 2 * array.nbytes > MAX_DOUBLE_PRECISION_BYTES
+        if array.dtype != np.float64 and not (array.dtype == np.float32 and large):
+            array = array.astype(np.float64)
     if array.ndim == 3 and array.shape[2] == 3 and array.shape[1] != n:
         raise InputError(f"{name} moves {array.shape[1]} vertices, but the mesh has {n}; use the mesh it was made for")
     require_shape(array, name, (frames, n, 3))
@@ -76,23 +84,9 @@ def compute_bounds_over_frames(array: NDArray[np.floating[Any]]) -> NDArray[np.f
 
 
 def compute_max_displacement(array: NDArray[np.floating[Any]], reference: NDArray[np.floating[Any]]) -> float:
-    """The farthest that any vertex of (frames, n, 3) ever is from its place in `start` (n, 3)."""
+    """The largest distance of a vertex of (frames, n, 3) from its place in `reference` (n, 3)."""
     squares = (((array[block] - reference) ** 2).sum(axis=2).max() for block in iter_frame_blocks(*array.shape[:2]))
     return float(np.sqrt(max(squares)))
-
-
-def _convert_to_floats(value: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
-    try:
-        array: NDArray[Any] = value if isinstance(value, np.memmap) else np.asarray(value)
-    except (TypeError, ValueError, OverflowError) as reason:
-        raise InputError(f"{name} must be real numbers of shape (frames, n, 3): {reason}") from None
-    if array.dtype == np.float64:
-        return array
-    if array.dtype == np.float32 and (isinstance(array, np.memmap) or 2 * array.nbytes > MAX_DOUBLE_PRECISION_BYTES):
-        return array
-    if array.dtype.kind not in "fiu":
-        raise InputError(f"{name} must be real numbers of shape (frames, n, 3), not {array.dtype}")
-    return array.astype(np.float64)
 
 
 def _require_finite(block: NDArray[np.floating[Any]], name: str, first_frame: int) -> None:

@@ -1,4 +1,4 @@
-"""Compiled search for the vertices that touch a surface, or their own one, frame after frame."""
+"""Compiled search for vertices in contact with a surface, or with their own, frame by frame."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def find_surface_contacts(
     is_contact: NDArray[np.bool_],
     normal: Array,
 ) -> None:
-    """Set hit (b, k) and normal (b, k, 3) where vertex k of frame b is nearer than `reach`, or inside if `closed`.
+    """Set is_contact (b, k) and normal (b, k, 3) where vertex k of frame b is nearer than `max_distance`.
 
-    seen (k, 3): where each vertex was when it was last measured; clear (k,): how far it may have moved since and still
-    not touch, a distance changes no faster than the point moves; hint (k,): the triangle that was nearest then.
+    Vertices inside count as well if `is_closed`. last_positions (k, 3): position at the last distance query; clearance
+    (k,): how far a vertex may move from there without contact, since a distance changes no faster than the point moves;
+    last_triangle (k,): the nearest triangle then.
     """
     for b in range(len(frames)):
         for k in range(len(vertices)):
@@ -74,10 +75,10 @@ def find_self_contacts(
     other: IndexArray,
     normal: Array,
 ) -> None:
-    """Set other (k,) and normal (k, 3) where a vertex of the frame x (n, 3) is nearer than `reach` to a triangle.
+    """Set other (k,) and normal (k, 3) where a vertex of frame x (n, 3) is nearer than `max_distance` to a triangle.
 
-    Triangles at most `apart` from the vertex in the `rest` shape (n, 3) are its neighbours and do not count. The
-    tree is refitted to the frame; `triangles` (m, 3) stand in the order of its leaves.
+    Triangles within `min_rest_distance` of the vertex in the `rest` shape (n, 3) are neighbours and ignored. The tree
+    is refitted to the frame; `triangles` (m, 3) are in the order of its leaves.
     """
     for t in range(len(triangles)):
         for c in range(3):
@@ -101,7 +102,7 @@ def find_self_contacts(
         other[k] = triangles[slot, _find_nearest_corner(x[v], t)]
         n = np.cross(t[1] - t[0], t[2] - t[0])
         length = np.sqrt(n[0] ** 2 + n[1] ** 2 + n[2] ** 2)
-        if length == 0.0:  # a triangle that the motion has flattened has no side
+        if length == 0.0:  # a flattened triangle has no side
             other[k] = -1
             continue
         turn = 1.0 if is_closed else compute_side_sign(x[v, 0], x[v, 1], x[v, 2], t[0, 0], t[0, 1], t[0, 2], n)
@@ -121,7 +122,7 @@ def _find_nearest_non_neighbour(
     max_square: float,
     min_rest_square: float,
 ) -> int:
-    """The slot of the nearest triangle closer than √within to vertex v and farther than √apart at rest; -1: none."""
+    """Slot of the nearest triangle closer than √max_square to v and farther than √min_rest_square at rest; -1: none."""
     px, py, pz = x[v]
     rx, ry, rz = rest[v]
     best, slot = max_square, -1
@@ -154,7 +155,7 @@ def _find_nearest_non_neighbour(
 
 @njit(cache=True)
 def _find_nearest_corner(p: Array, t: Array) -> int:
-    """Which corner of triangle t (3, 3) is nearest to p (3,)."""
+    """The corner of triangle t (3, 3) that is nearest to p (3,)."""
     best, corner = np.inf, 0
     for c in range(3):
         square = (p[0] - t[c, 0]) ** 2 + (p[1] - t[c, 1]) ** 2 + (p[2] - t[c, 2]) ** 2

@@ -1,7 +1,7 @@
-"""NPZ: everything an Animation holds, as plain arrays that NumPy alone can read.
+"""NPZ: everything an Animation holds, as plain arrays that NumPy can read.
 
-A zip of .npy members, stored and not compressed, the data of each on a 64-byte boundary: positions are read straight
-from their place in the file, without loading it. Nothing is ever unpickled.
+A zip of uncompressed .npy members with their data on 64-byte boundaries, so that positions can be memory-mapped from
+the file. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -30,23 +30,11 @@ from cajole.progress import ProgressCallback, build_subprogress
 from cajole.storage import open_regular_file, read_npy_header, replace_atomically, require_plausible_expansion
 
 FORMAT_VERSION = 1
-# a cache line, and what NumPy's own .npy headers are padded to
-_ALIGNMENT = 64
 _ZIP_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-# the record in which zip tools keep alignment padding (Android's zipalign)
-_ZIPALIGN_EXTRA_ID = 0xD935
-# zipfile adds the sizes as 64-bit numbers to the header of a member that may be large
-_ZIP64_EXTRA_BYTES = 20
 _EMBEDDING_FIELDS = ("tets", "weights", "corners", "vertex_count")
-# the name under which each kind of mesh has its elements
-_ELEMENT_ARRAY_NAMES: dict[type[AnyMesh], str] = {MeshTet: "tets", MeshTri: "triangles", MeshLine: "lines"}
 _CONTACT_FIELDS = ("frame", "vertex", "normal", "kind", "other")
-# other arrays are left where they are
-_KNOWN_ARRAYS = {
-    "positions", "velocities", "vertices", "tets", "triangles", "lines", "fps", "start_frame", "name", "version",
-    "skin_vertices", "skin_triangles", "skin_colors", "skin_parts", "skin_labels", "skin_gloss",
-    *(f"skin_{name}" for name in _EMBEDDING_FIELDS), *(f"contacts_{name}" for name in _CONTACT_FIELDS),
-}  # fmt: skip
+# the name of the element array of each kind of mesh
+_ELEMENT_ARRAY_NAMES: dict[type[AnyMesh], str] = {MeshTet: "tets", MeshTri: "triangles", MeshLine: "lines"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ class _NpzArchive:
         memory_map: bool | None = False,
         progress: ProgressCallback | None = None,
     ) -> Any:
-        """One array: from memory, or mapped from its place in the file where that is asked for and possible."""
+        """One array, memory-mapped from the file if wanted and possible (None: if it is large)."""
         if name not in self.members:
             return default
         info = self.members[name]
@@ -92,7 +80,7 @@ class _NpzArchive:
 def write_npz(
     animation: Animation, path: Path, *, single: bool = False, progress: ProgressCallback | None = None
 ) -> None:
-    """Write everything the animation holds; `single` halves the size by storing positions in single precision."""
+    """Write everything the animation holds; `single` stores positions in single precision, at half the size."""
     require_bool(single, "single")
     long: dict[str, FrameArray] = {"positions": animation.positions}
     if animation.velocities is not None:
@@ -120,12 +108,17 @@ def read_npz(
 ) -> Animation:
     """Read an animation, its mesh, velocities, contacts and skin.
 
-    Any .npz with an array `positions` will do when `mesh` is given, or `vertices` with `tets`, `triangles` or `lines`
-    are there.
-    mmap: leave positions and velocities on disk (None: when they are large).
+    An .npz of another program needs an array `positions`, and `mesh` or arrays `vertices` and `tets`, `triangles` or
+    `lines`. mmap: leave positions and velocities on disk (None: if they are large).
     """
     with wrap_read_errors(path), open_regular_file(path) as stream, zipfile.ZipFile(stream) as archive:
-        members = {name: info for info in archive.infolist() if (name := _get_array_name(info)) in _KNOWN_ARRAYS}
+        known = {
+            "positions", "velocities", "vertices", "tets", "triangles", "lines", "fps", "start_frame", "name",
+            "version", *(f"contacts_{name}" for name in _CONTACT_FIELDS),
+            *(f"skin_{name}" for name in ("vertices", "triangles", "colors", "parts", "labels", "gloss")),
+            *(f"skin_{name}" for name in _EMBEDDING_FIELDS),
+        }  # fmt: skip
+        members = {name: info for info in archive.infolist() if (name := _get_array_name(info)) in known}
         stored = _NpzArchive(path, os.fstat(stream.fileno()).st_size, stream, members, archive)
         return _build_animation(stored, mesh, fps, mmap, progress)
 
@@ -139,14 +132,33 @@ def _build_animation(
         raise FileError(f"{path} has no array 'positions'; it holds {', '.join(names) or 'nothing'}")
     if int(load("version", 0)) > FORMAT_VERSION:
         raise FileError(f"{path} is of format version {int(load('version'))}; this Cajole reads up to {FORMAT_VERSION}")
+    if mesh is None:
+        elements = {kind: load(name) for kind, name in _ELEMENT_ARRAY_NAMES.items() if name in members}
+        if "vertices" not in members or not elements:
+            raise FileError(f"{path} holds no mesh (arrays 'vertices' and 'tets', 'triangles' or 'lines'); pass mesh=")
+        kind = next(iter(elements))
+        mesh = kind(load("vertices"), elements[kind])
+    contacts = skin = None
+    if "contacts_frame" in members:
+        contacts = Contacts(*(load(f"contacts_{name}") for name in _CONTACT_FIELDS))
+    if "skin_vertices" in members:
+        tets, weights, corners, vertex_count = (load(f"skin_{name}") for name in _EMBEDDING_FIELDS)
+        skin = Skin(
+            mesh=MeshTri(load("skin_vertices"), load("skin_triangles")),
+            colors=load("skin_colors"),
+            parts=tuple(str(part) for part in load("skin_parts")),
+            labels=load("skin_labels"),
+            gloss=load("skin_gloss"),
+            embedding=None if tets is None else Embedding(tets, weights, corners, int(vertex_count)),
+        )
     end = 0.5 if "velocities" in members else 1.0
     return Animation(
-        _load_mesh(load, path) if mesh is None else mesh,
+        mesh,
         load("positions", memory_map=mmap, progress=build_subprogress(progress, 0.0, end)),
         float(load("fps", DEFAULT_FPS)) if fps is None else fps,
         velocities=load("velocities", memory_map=mmap, progress=build_subprogress(progress, end, 1.0)),
-        contacts=_load_contacts(load) if "contacts_frame" in members else None,
-        skin=_load_skin(load) if "skin_vertices" in members else None,
+        contacts=contacts,
+        skin=skin,
         start_frame=int(load("start_frame", 0)),
         name=str(load("name", path.stem)),
     )
@@ -165,48 +177,19 @@ def _collect_small_arrays(animation: Animation) -> Mapping[str, NDArray[Any]]:
     }
     if animation.contacts is not None:
         arrays |= {f"contacts_{name}": getattr(animation.contacts, name) for name in _CONTACT_FIELDS}
-    if animation.skin is not None:
-        arrays |= _collect_skin_arrays(animation.skin)
-    return {name: np.asarray(value) for name, value in arrays.items()}
-
-
-def _collect_skin_arrays(skin: Skin) -> dict[str, Any]:
-    arrays = {
-        "skin_vertices": skin.mesh.vertices,
-        "skin_triangles": skin.mesh.triangles,
-        "skin_colors": skin.colors,
-        "skin_parts": np.asarray(skin.parts, dtype=np.str_),
-        "skin_labels": skin.labels,
-        "skin_gloss": skin.gloss,
-    }
-    if skin.embedding is not None:
+    skin = animation.skin
+    if skin is not None:
+        arrays |= {
+            "skin_vertices": skin.mesh.vertices,
+            "skin_triangles": skin.mesh.triangles,
+            "skin_colors": skin.colors,
+            "skin_parts": np.asarray(skin.parts, dtype=np.str_),
+            "skin_labels": skin.labels,
+            "skin_gloss": skin.gloss,
+        }
+    if skin is not None and skin.embedding is not None:
         arrays |= {f"skin_{name}": getattr(skin.embedding, name) for name in _EMBEDDING_FIELDS}
-    return arrays
-
-
-def _load_mesh(load: Callable[..., Any], path: Path) -> AnyMesh:
-    vertices = load("vertices")
-    for kind, name in _ELEMENT_ARRAY_NAMES.items():
-        elements = load(name)
-        if vertices is not None and elements is not None:
-            return kind(vertices, elements)
-    raise FileError(f"{path} holds no mesh (arrays 'vertices' and 'tets', 'triangles' or 'lines'); pass mesh=")
-
-
-def _load_contacts(load: Callable[..., Any]) -> Contacts:
-    return Contacts(*(load(f"contacts_{name}") for name in _CONTACT_FIELDS))
-
-
-def _load_skin(load: Callable[..., Any]) -> Skin:
-    tets, weights, corners, vertex_count = (load(f"skin_{name}") for name in _EMBEDDING_FIELDS)
-    return Skin(
-        mesh=MeshTri(load("skin_vertices"), load("skin_triangles")),
-        colors=load("skin_colors"),
-        parts=tuple(str(part) for part in load("skin_parts")),
-        labels=load("skin_labels"),
-        gloss=load("skin_gloss"),
-        embedding=None if tets is None else Embedding(tets, weights, corners, int(vertex_count)),
-    )
+    return {name: np.asarray(value) for name, value in arrays.items()}
 
 
 def _write_member(
@@ -218,9 +201,10 @@ def _write_member(
     progress: ProgressCallback | None,
 ) -> None:
     info = zipfile.ZipInfo(f"{name}.npy")
-    start = stream.tell() + _ZIP_LOCAL_HEADER.size + len(info.filename) + 4 + _ZIP64_EXTRA_BYTES
-    padding = -start % _ALIGNMENT
-    info.extra = struct.pack("<HH", _ZIPALIGN_EXTRA_ID, padding) + bytes(padding)
+    # zipfile adds a 20-byte record of 64-bit sizes to the header; zipalign keeps padding in a record of this number
+    start = stream.tell() + _ZIP_LOCAL_HEADER.size + len(info.filename) + 4 + 20
+    padding = -start % 64
+    info.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": array.shape}
     with archive.open(info, "w", force_zip64=True) as member:
         np.lib.format.write_array_header_1_0(member, header)
@@ -241,7 +225,7 @@ def _read_array(
         for block in iter_frame_blocks_with_progress(shape[0], shape[1], progress, "reading"):
             part = result[block]
             part[...] = np.frombuffer(_read_exactly(member, part.nbytes), dtype=dtype).reshape(part.shape)
-    member.read(1)  # the end of the member is where its checksum is compared
+    member.read(1)  # the checksum is compared at the end of the member
     return result
 
 
@@ -250,7 +234,7 @@ def _get_array_name(info: zipfile.ZipInfo) -> str:
 
 
 def _find_data_offset(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
-    """Where a member's data starts: the local header's own name and extra field decide, not the directory's."""
+    """Offset of the data of a member: its local header may be longer than the directory says."""
     place = stream.tell()
     stream.seek(info.header_offset)
     fields = _ZIP_LOCAL_HEADER.unpack(stream.read(_ZIP_LOCAL_HEADER.size))

@@ -1,4 +1,4 @@
-"""OBJ sequences: one .obj file a frame, numbered, all with the same faces."""
+"""OBJ sequences: one numbered .obj file per frame, all with the same faces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
-from cajole.animation.export_geometry import ExportGeometry, select_export_geometry
+from cajole.animation.export_geometry import select_export_geometry
 from cajole.animation.frame_blocks import choose_frame_dtype
 from cajole.animation.reader_utils import DEFAULT_FPS, AnyMesh, apply_scale_and_up_axis, wrap_read_errors
 from cajole.errors import FileError, InputError
@@ -24,26 +24,20 @@ from cajole.mesh.formats.text_lines import read_file_bytes
 from cajole.progress import ProgressCallback, report_progress
 from cajole.storage import build_write_error, open_regular_file, register_output, require_not_input
 
-# frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
-_DEFAULT_DIGITS = 4
-_MAX_DIGITS = 20
 _FRAME_PLACEHOLDER = re.compile(r"%0?(\d*)d|#+")
 _NUMBERED_FILE = re.compile(r"(.*?)(\d+)\.obj", re.IGNORECASE)
-_FPS_COMMENT = re.compile(rb"# fps ([0-9.eE+-]+)")
-# the first line of every frame that is written here; files without it are never replaced
-_HEADER_TEMPLATE = "# {name!r}, frame {frame} of {frames}, z up, metres\n"
-_HEADER_PATTERN = re.compile(rb"# ['\"].*, frame \d+ of \d+, z up, metres\r?\n")
-# names are short: a first line beyond this many bytes is none of ours
-_MAX_HEADER_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class ObjSequence:
-    """Where a sequence lies: folder / (prefix + number + ".obj"), the number of `digits` and from `first` on."""
+    """The files folder / (prefix + number + ".obj"), numbered with at least `digits` digits from `first_number`.
+
+    Four digits by default, so that plain sorting keeps the order up to frame 9999.
+    """
 
     folder: Path
     prefix: str
-    digits: int = _DEFAULT_DIGITS
+    digits: int = 4
     first_number: int | None = None
 
     def format_path(self, number: int) -> Path:
@@ -51,7 +45,7 @@ class ObjSequence:
         return self.folder / f"{self.prefix}{number:0{self.digits}d}.obj"
 
     def find_files(self) -> dict[int, Path]:
-        """The frames on disk by number, in order."""
+        """The existing files by frame number, in order."""
         found: dict[int, Path] = {}
         name = re.compile(re.escape(self.prefix) + r"(\d+)\.obj", re.IGNORECASE)
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
@@ -68,10 +62,18 @@ class ObjSequence:
 def find_obj_sequence(path: Path) -> ObjSequence:
     """The sequence to read at a path: name_%04d.obj, name_####.obj, a numbered file of it, name.obj, or a folder.
 
-    In a folder it is the only one there. A numbered name without its file is what `sequence_to` makes of it, if there.
+    A folder must contain a single sequence. A numbered name without a file is the name of a sequence, see
+    `parse_output_sequence`.
     """
     if path.suffix.lower() != ".obj":
-        return ObjSequence(path, _find_only_prefix(path))
+        if not path.exists():
+            raise FileError(f"{path} does not exist; check the name and the folder")
+        names = (_NUMBERED_FILE.fullmatch(file.name) for file in path.iterdir()) if path.is_dir() else ()
+        prefixes = sorted({match[1] for match in names if match})
+        if len(prefixes) != 1:
+            found = " and ".join(f"{prefix}####.obj" for prefix in prefixes) or "no numbered .obj files"
+            raise FileError(f"{path} must hold one sequence, but has {found}; name one, as in {path}/name_####.obj")
+        return ObjSequence(path, prefixes[0])
     match = _NUMBERED_FILE.fullmatch(path.name)
     written = parse_output_sequence(path)
     if _FRAME_PLACEHOLDER.search(path.name) or not match or (not path.is_file() and written.find_files()):
@@ -80,7 +82,7 @@ def find_obj_sequence(path: Path) -> ObjSequence:
 
 
 def parse_output_sequence(path: Path) -> ObjSequence:
-    """The sequence that is written at a path: name_####.obj as it says, anything else numbered behind the whole name.
+    """The sequence to write at a path: name_####.obj sets the place of the number, else it is added to the name.
 
     Digits at the end of a name are part of it: shot1.obj becomes shot1_0000.obj, shot1_0001.obj, ...
     """
@@ -88,20 +90,22 @@ def parse_output_sequence(path: Path) -> ObjSequence:
     if not place:
         return ObjSequence(path.parent, f"{path.stem}_")
     digits = int(place[1] or 1) if place[1] is not None else len(place[0])
-    if digits > _MAX_DIGITS:
-        raise FileError(f"{path}: numbers of {digits} digits are too long for a file name; {_DEFAULT_DIGITS} will do")
+    if digits > 20:
+        raise FileError(f"{path}: numbers of {digits} digits are too long for a file name; 4 will do")
     if path.name[place.end() :].lower() != ".obj":
         raise FileError(f"{path}: the number must stand right before .obj, as in {path.stem[: place.start()]}####.obj")
     return ObjSequence(path.parent, path.name[: place.start()], digits)
 
 
 def require_replaceable_sequence(path: Path) -> ObjSequence:
-    """The sequence to write at `path`. Raises FileError where files of its name stand that were not written here."""
+    """The sequence to write at `path`. Raises FileError if files of its name exist that Cajole did not write."""
     sequence = parse_output_sequence(path)
     for file in sequence.find_files().values():
         require_not_input(file)
         with wrap_read_errors(file), open_regular_file(file, is_input=False) as stream:
-            ours = _HEADER_PATTERN.match(stream.readline(_MAX_HEADER_BYTES))
+            # the first line of every frame that `write_obj_sequence` writes
+            head = stream.readline(1 << 16)
+            ours = re.match(rb"# ['\"].*, frame \d+ of \d+, z up, metres\r?\n", head)
         if not ours:
             raise FileError(
                 f"{file} is in the way of {sequence.prefix}{'#' * sequence.digits}.obj, and is no frame that Cajole "
@@ -111,7 +115,7 @@ def require_replaceable_sequence(path: Path) -> ObjSequence:
 
 
 def is_single_obj(path: Path) -> bool:
-    """Whether a path is one .obj file that belongs to no sequence."""
+    """True if a path is an .obj file that belongs to no sequence."""
     return (
         path.suffix.lower() == ".obj"
         and path.is_file()
@@ -123,11 +127,11 @@ def is_single_obj(path: Path) -> bool:
 def write_obj_sequence(
     animation: Animation, path: Path, *, vertices: str | None = None, progress: ProgressCallback | None = None
 ) -> None:
-    """Write one .obj a frame, numbered from `start_frame`: x.obj becomes x_0000.obj, x_0001.obj, ...; x##.obj x00.obj.
+    """Write one .obj per frame, numbered from `start_frame`: x.obj becomes x_0000.obj, ...; x##.obj x00.obj, ...
 
-    An older sequence of this name goes; numbered files of this name that were not written here raise FileError.
-    vertices: "skin", "surface" (the mesh's vertices that a triangle uses), "all" in the mesh's numbering; None: the
-    skin where there is one, else the surface. All frames are written elsewhere first: sequences are never mixed.
+    An older sequence of this name is removed; other numbered files of this name raise FileError.
+    vertices: "skin", "surface" (the vertices that a triangle uses), "all" with the numbering of the mesh; None: the
+    skin if there is one, else the surface. All frames are written elsewhere first, so that sequences are never mixed.
     """
     first = animation.start_frame
     if first < 0:
@@ -139,11 +143,13 @@ def write_obj_sequence(
     with _replace_sequence(sequence) as temporary:
         for frame in range(geometry.frames):
             report_progress(progress, frame / geometry.frames, "writing frames")
-            head = (
-                _HEADER_TEMPLATE.format(name=animation.name, frame=frame, frames=geometry.frames)
-                + f"# fps {animation.fps!r}\n"
-            )
-            text = head + _format_vertex_lines(geometry, frame)
+            head = f"# {animation.name!r}, frame {frame} of {geometry.frames}, z up, metres\n# fps {animation.fps!r}\n"
+            # ten digits exceed single precision and are half as long as double; colours as many programs read them
+            values, row = geometry.positions_at(frame), "v %.10g %.10g %.10g\n"
+            if geometry.colors is not None:
+                values = np.hstack([values, geometry.colors])
+                row = "v %.10g %.10g %.10g %.4g %.4g %.4g\n"
+            text = head + row * len(values) % tuple(values.ravel().tolist())
             (temporary / sequence.format_path(first + frame).name).write_bytes(text.encode() + faces)
         report_progress(progress, 1.0, "writing frames")
 
@@ -157,21 +163,28 @@ def read_obj_sequence(
     up: str = "z",
     progress: ProgressCallback | None = None,
 ) -> Animation:
-    """Read a sequence (or a single file, as one frame); the first file's faces are the mesh unless `mesh` is given.
+    """Read a sequence, or a single file as one frame; the mesh is that of the first file unless `mesh` is given.
 
-    fps: what the first file's comment says, or 60, unless given; scale, up: the unit [m] and the upward axis ("z", "y")
-    of files and mesh. Raises FileError where a frame is missing or has other vertices or faces than the first.
+    fps: default that of the comment in the first file, or 60; scale, up: the unit [m] and the upward axis ("z", "y") of
+    files and mesh. Raises FileError if a frame is missing or has other vertices or faces than the first.
     """
     with wrap_read_errors(path):
         files = find_obj_sequence(path).find_files() or ({0: path} if path.is_file() else {})
         if not files:
             raise FileError(f"{path}: there is no such file and no numbered .obj files; check the path")
-        _require_even_spacing(list(files), path)
+        numbers = list(files)
+        steps = np.diff(numbers)
+        if len(steps) and (steps != steps.min()).any():
+            at = int(np.argmax(steps != steps.min()))
+            raise FileError(f"{path}: no frame between {numbers[at]} and {numbers[at + 1]}; export the missing frames")
         start, first = next(iter(files.items()))
-        rest = mesh if mesh is not None else _read_first_mesh(first)
+        try:
+            rest = mesh if mesh is not None else read_mesh(first)
+        except InputError as reason:
+            raise FileError(f"{reason}; if only this frame is at fault, pass the rest shape as mesh=") from reason
         data = read_file_bytes(first)
         positions = _read_frames(list(files.values()), len(rest.vertices), data, progress)
-        match = _FPS_COMMENT.search(data[:1000])
+        match = re.search(rb"# fps ([0-9.eE+-]+)", data[:1000])
         rate = (float(match[1]) if match else DEFAULT_FPS) if fps is None else fps
         name = first.stem.rstrip("0123456789").rstrip("_") or "animation"
         return apply_scale_and_up_axis(Animation(rest, positions, rate, start_frame=start, name=name), scale, up)
@@ -208,52 +221,16 @@ def _parse_obj(data: bytes, file: Path) -> tuple[NDArray[np.float64], list[bytes
 
 
 def _parse_vertex_indices(faces: list[bytes], n: int) -> list[list[int]]:
-    """The vertex numbers of face lines, whatever their texture and normal numbers are."""
+    """The vertex indices of face lines, without their texture and normal indices."""
     rows = [[int(word.split(b"/")[0]) for word in line.split()[1:]] for line in faces]
     return [[index if index > 0 else n + 1 + index for index in row] for row in rows]
 
 
-def _read_first_mesh(file: Path) -> AnyMesh:
-    try:
-        return read_mesh(file)
-    except InputError as reason:
-        raise FileError(f"{reason}; if only this frame is at fault, pass the rest shape as mesh=") from reason
-
-
-def _format_vertex_lines(geometry: ExportGeometry, frame: int) -> str:
-    # ten digits are finer than single precision and half as long as double; colours follow as many programs read them
-    values = geometry.positions_at(frame)
-    line = "v %.10g %.10g %.10g\n"
-    if geometry.colors is not None:
-        values, line = np.hstack([values, geometry.colors]), "v %.10g %.10g %.10g %.4g %.4g %.4g\n"
-    return line * len(values) % tuple(values.ravel().tolist())
-
-
-def _require_even_spacing(numbers: list[int], path: Path) -> None:
-    steps = np.diff(numbers)
-    if len(steps) and (steps != steps.min()).any():
-        where = int(np.argmax(steps != steps.min()))
-        raise FileError(
-            f"{path}: no frame between {numbers[where]} and {numbers[where + 1]}; export the missing frames"
-        )
-
-
-def _find_only_prefix(folder: Path) -> str:
-    if not folder.exists():
-        raise FileError(f"{folder} does not exist; check the name and the folder")
-    names = (_NUMBERED_FILE.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
-    prefixes = sorted({match[1] for match in names if match})
-    if len(prefixes) != 1:
-        found = " and ".join(f"{prefix}####.obj" for prefix in prefixes) or "no numbered .obj files"
-        raise FileError(f"{folder} must hold one sequence, but has {found}; name one, as in {folder}/name_####.obj")
-    return prefixes[0]
-
-
 @contextlib.contextmanager
 def _replace_sequence(sequence: ObjSequence) -> Iterator[Path]:
-    """A folder whose files take the place of the sequence when the block ends well; else the old one stays.
+    """A temporary folder whose files replace the sequence after the block; the old sequence stays if the block fails.
 
-    Old frames move aside before new ones move in, so the two are never mixed, and move back when that fails.
+    Old frames are moved away before new ones are moved in, and moved back if that fails.
     """
     try:
         sequence.folder.mkdir(parents=True, exist_ok=True)

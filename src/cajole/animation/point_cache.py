@@ -1,9 +1,9 @@
-"""PC2 and MDD: point caches, positions without a mesh, as Blender, Maya, Houdini and 3ds Max exchange them.
+"""PC2 and MDD point caches: positions without a mesh, for Blender, Maya, Houdini and 3ds Max.
 
 PC2, little endian: "POINTCACHE2\\0", int32 version = 1, int32 points, float32 first frame, float32 frames per sample,
 int32 samples, then float32 x y z of every point of every sample.
 MDD, big endian: int32 frames, int32 points, float32 seconds of every frame, then float32 x y z likewise.
-Coordinates are stored as they are, in metres and with z up.
+Coordinates are written without conversion, in metres with z up.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation, FrameArray
 from cajole.animation.export_geometry import ExportGeometry, convert_to_float32, select_export_geometry
@@ -38,13 +37,13 @@ from cajole.storage import open_regular_file, replace_atomically, require_not_in
 
 _PC2_HEADER = struct.Struct("<12siiffi")
 _MDD_HEADER = struct.Struct(">ii")
-# where a mesh of the same stem is looked for: tets first, since they hold the inner vertices as well
+# suffixes of companion meshes of the same stem, in search order: tets first, since they have the inner vertices
 COMPANION_MESH_SUFFIXES = (".veg", ".msh", ".mesh", ".vtu", ".vtk", ".node", ".obj", ".ply")
 
 
 @dataclass(frozen=True)
 class PointCacheHeader:
-    """What a cache says of itself; fps is None where it does not say or the times are uneven."""
+    """Header of a point cache. fps is None if it is not stored or the times are uneven; data_offset [bytes]."""
 
     frames: int
     point_count: int
@@ -62,19 +61,15 @@ def write_pc2(
     companion: bool | None = None,
     progress: ProgressCallback | None = None,
 ) -> None:
-    """Write a PC2 cache; it holds no frames per second.
+    """Write a PC2 cache. The format stores no frames per second.
 
-    vertices: "all" in the mesh's numbering, "surface" or "skin"; companion: whether to write the mesh that it belongs
-    to beside it, under the same stem (.veg for tets, .obj for triangles); None: where no mesh of that stem is there.
+    vertices: "all" with the numbering of the mesh, "surface" or "skin"; companion: whether to write the mesh beside the
+    cache, under the same stem (.veg for tets, .obj for triangles); None: if no mesh of that stem is there.
     """
     geometry = select_export_geometry(animation, vertices)
-    mesh = _choose_companion_path(animation, path, vertices, companion)
-    header = _PC2_HEADER.pack(
-        b"POINTCACHE2\0", 1, len(geometry.mesh.vertices), animation.start_frame, 1.0, geometry.frames
-    )
-    _write_cache(path, header, geometry, "<f4", progress)
-    if mesh is not None:
-        write_mesh(animation.mesh if mesh.suffix == ".veg" else geometry.mesh, mesh)
+    points = len(geometry.mesh.vertices)
+    header = _PC2_HEADER.pack(b"POINTCACHE2\0", 1, points, animation.start_frame, 1.0, geometry.frames)
+    _write_cache(animation, path, header, geometry, "<f4", vertices, companion, progress)
 
 
 def write_mdd(
@@ -85,14 +80,36 @@ def write_mdd(
     companion: bool | None = None,
     progress: ProgressCallback | None = None,
 ) -> None:
-    """Write an MDD cache; options as for PC2. Its times carry the frames per second."""
+    """Write an MDD cache; options as for PC2. Its times contain the frames per second."""
     geometry = select_export_geometry(animation, vertices)
-    mesh = _choose_companion_path(animation, path, vertices, companion)
     times = (animation.start_frame + np.arange(geometry.frames)) / animation.fps
     header = _MDD_HEADER.pack(geometry.frames, len(geometry.mesh.vertices)) + times.astype(">f4").tobytes()
-    _write_cache(path, header, geometry, ">f4", progress)
-    if mesh is not None:
-        write_mesh(animation.mesh if mesh.suffix == ".veg" else geometry.mesh, mesh)
+    _write_cache(animation, path, header, geometry, ">f4", vertices, companion, progress)
+
+
+def _write_cache(
+    animation: Animation,
+    path: Path,
+    header: bytes,
+    geometry: ExportGeometry,
+    dtype: str,
+    vertices: str,
+    companion: bool | None,
+    progress: ProgressCallback | None,
+) -> None:
+    """Write a cache and its companion mesh. Raises FileError, before it writes, if a file that was read is replaced."""
+    mesh_file = None
+    if companion is not False and (companion or not find_companion_meshes(path)):
+        mesh_file = path.with_suffix(".veg" if vertices == "all" and isinstance(animation.mesh, MeshTet) else ".obj")
+        require_not_input(mesh_file)
+    with replace_atomically(path) as temporary, temporary.open("wb") as stream:
+        stream.write(header)
+        for frame in range(geometry.frames):
+            report_progress(progress, frame / geometry.frames, f"writing {path.name}")
+            stream.write(convert_to_float32(geometry.positions_at(frame), frame, dtype).data)
+        report_progress(progress, 1.0, f"writing {path.name}")
+    if mesh_file is not None:
+        write_mesh(animation.mesh if mesh_file.suffix == ".veg" else geometry.mesh, mesh_file)
 
 
 def read_pc2(
@@ -107,8 +124,8 @@ def read_pc2(
 ) -> Animation:
     """Read a PC2 cache onto `mesh`, or onto the mesh file of the same stem beside it.
 
-    fps: 60 unless given, for the format does not say; scale, up: the unit [m] and the upward axis ("z", "y") of cache
-    and mesh; mmap: leave the positions on disk (None: when they are large).
+    fps: default 60, since the format stores none; scale, up: the unit [m] and the upward axis ("z", "y") of cache and
+    mesh; mmap: leave the positions on disk (None: if they are large).
     """
     with wrap_read_errors(path):
         header = read_pc2_header(path)
@@ -134,7 +151,7 @@ def read_mdd(
 ) -> Animation:
     """Read an MDD cache onto `mesh`, or onto the mesh file of the same stem beside it.
 
-    fps: as its times say, unless given; times that are uneven need it; scale, up: as for PC2.
+    fps: default that of its times, required if these are uneven; scale, up: as for PC2.
     """
     with wrap_read_errors(path):
         header = read_mdd_header(path, fps=fps)
@@ -144,7 +161,7 @@ def read_mdd(
 
 
 def read_pc2_header(path: Path) -> PointCacheHeader:
-    """The header of a PC2 file, which agrees with the file's size."""
+    """The header of a PC2 file, checked against the size of the file."""
     with open_regular_file(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         magic, version, points, start, step, frames = _PC2_HEADER.unpack(_read_exactly(stream, _PC2_HEADER.size, path))
@@ -158,7 +175,7 @@ def read_pc2_header(path: Path) -> PointCacheHeader:
 
 
 def read_mdd_header(path: Path, *, fps: float | None = None) -> PointCacheHeader:
-    """The header of an MDD file, which agrees with the file's size; `fps` replaces the rate of its times."""
+    """The header of an MDD file, checked against the size of the file; `fps` replaces the rate of its times."""
     with open_regular_file(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         frames, points = _MDD_HEADER.unpack(_read_exactly(stream, _MDD_HEADER.size, path))
@@ -190,29 +207,24 @@ def read_point_positions(path: Path, header: PointCacheHeader, progress: Progres
 def _build_animation(
     path: Path, header: PointCacheHeader, positions: FrameArray, mesh: AnyMesh | None, fps: float | None
 ) -> Animation:
+    """An animation on `mesh`, or on the mesh beside the cache that has as many vertices."""
     rate = (header.fps or DEFAULT_FPS) if fps is None else fps
-    home = _read_companion_mesh(path, header.point_count) if mesh is None else mesh
-    return Animation(home, positions, rate, start_frame=header.start_frame, name=path.stem)
+    if mesh is None:
+        found = {file: read_mesh(file) for file in find_companion_meshes(path)}
+        mesh = next((each for each in found.values() if len(each.vertices) == header.point_count), None)
+    if mesh is None:
+        seen = ", ".join(f"{file.name} has {len(each.vertices)}" for file, each in found.items())
+        misfits = f"; {seen}, which does not fit" if seen else ""
+        raise FileError(
+            f"{path} moves {header.point_count} points but holds no mesh: pass mesh=, or put the mesh beside it as "
+            f"{path.stem}.obj (or {' '.join(COMPANION_MESH_SUFFIXES)}){misfits}"
+        )
+    return Animation(mesh, positions, rate, start_frame=header.start_frame, name=path.stem)
 
 
 def find_companion_meshes(path: Path) -> list[Path]:
     """The mesh files of the same stem as a cache."""
     return [path.with_suffix(suffix) for suffix in COMPANION_MESH_SUFFIXES if path.with_suffix(suffix).is_file()]
-
-
-def _read_companion_mesh(path: Path, point_count: int) -> AnyMesh:
-    """The mesh beside a cache that has the same stem and as many vertices."""
-    found = find_companion_meshes(path)
-    meshes = [read_mesh(candidate) for candidate in found]
-    for mesh in meshes:
-        if len(mesh.vertices) == point_count:
-            return mesh
-    seen = ", ".join(f"{file.name} has {len(mesh.vertices)}" for file, mesh in zip(found, meshes))
-    raise FileError(
-        f"{path} moves {point_count} points but holds no mesh: pass mesh=, or put the mesh beside it as "
-        f"{path.stem}.obj "
-        f"(or {' '.join(COMPANION_MESH_SUFFIXES)})" + (f"; {seen}, which does not fit" if seen else "")
-    )
 
 
 def _require_consistent_size(path: Path, frames: int, point_count: int, size: int, header_bytes: int) -> None:
@@ -232,27 +244,3 @@ def _read_exactly(stream: BinaryIO, count: int, path: Path) -> bytes:
     if len(data) != count:
         raise FileError(f"{path} is cut short: {count} more bytes were expected and {len(data)} came; export it again")
     return data
-
-
-def _write_cache(
-    path: Path, header: bytes, geometry: ExportGeometry, dtype: str, progress: ProgressCallback | None
-) -> None:
-    with replace_atomically(path) as temporary, temporary.open("wb") as stream:
-        stream.write(header)
-        for frame in range(geometry.frames):
-            report_progress(progress, frame / geometry.frames, f"writing {path.name}")
-            data: NDArray[Any] = convert_to_float32(geometry.positions_at(frame), frame, dtype)
-            stream.write(data.data)
-        report_progress(progress, 1.0, f"writing {path.name}")
-
-
-def _choose_companion_path(animation: Animation, path: Path, vertices: str, wanted: bool | None) -> Path | None:
-    """Where to write the mesh that a cache belongs to; wanted is None: where no mesh of its stem is there.
-
-    Raises FileError where a file that was read would be replaced, before the cache is written.
-    """
-    if wanted is False or (wanted is None and find_companion_meshes(path)):
-        return None
-    file = path.with_suffix(".veg" if vertices == "all" and isinstance(animation.mesh, MeshTet) else ".obj")
-    require_not_input(file)
-    return file

@@ -1,4 +1,4 @@
-"""What every reader needs: one answer to damaged files, and the mesh that a cache belongs to."""
+"""Helpers of the animation readers: errors of damaged files, units and axes, and mesh arguments."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ AnyMesh = MeshTet | MeshTri | MeshLine
 
 @contextlib.contextmanager
 def wrap_read_errors(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged or missing file raises inside the block into FileError with the file's name.
+    """Convert every error of a damaged or missing file inside the block to a FileError with the name of the file.
 
-    NumPy's warnings are off inside: numbers that are none are found by the checks, which say where they are.
+    NumPy warnings are off inside: later checks find values that are not finite, and name their position.
     """
     try:
         with np.errstate(all="ignore"):
@@ -41,20 +41,18 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
     except OSError as reason:
         raise build_read_error(path, reason) from reason
     except READ_ERRORS as reason:
-        raise FileError(
-            f"cannot read {path}: it is damaged or not a {path.suffix} file ({summarise_error(reason)}); export "
-            f"it again"
-        ) from reason
+        kind = f"it is damaged or not a {path.suffix} file ({summarise_error(reason)})"
+        raise FileError(f"cannot read {path}: {kind}; export it again") from reason
 
 
 def require_regular_file(path: Path) -> int:
-    """The bytes of a regular file. Raises FileError where there is none."""
+    """The size of a regular file in bytes. Raises FileError if there is none."""
     with open_regular_file(path) as stream:
         return os.fstat(stream.fileno()).st_size
 
 
 def resolve_mesh(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
-    """A mesh, or the mesh in the file of that name. Raises InputError for anything else."""
+    """`mesh`, or the mesh in the file of that name. Raises InputError for other types."""
     if mesh is None or isinstance(mesh, MeshTet | MeshTri | MeshLine):
         return mesh
     if isinstance(mesh, str | os.PathLike):
@@ -65,9 +63,9 @@ def resolve_mesh(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | Non
 
 
 def apply_scale_and_up_axis(animation: Animation, scale: float, up: str) -> Animation:
-    """What a file held that does not say its unit or its axes, in metres and with z up, its mesh included.
+    """Convert an animation, mesh included, to metres with z up.
 
-    scale: metres in the file's unit; up: the axis that points up in it, "z" or "y".
+    scale: metres per unit of the file; up: its upward axis, "z" or "y".
     """
     if is_z_up_metres(scale, up):
         return animation

@@ -1,4 +1,4 @@
-"""What is in a file: the summary that `cajole info` prints."""
+"""Summaries of animation and mesh files, as `cajole info` prints them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from cajole.animation.animation import Animation
-from cajole.animation.files import FORMATS, MeshLike, find_input_format, read_animation
+from cajole.animation.files import FORMATS, MeshLike, read_animation
+from cajole.animation.format_registry import find_input_format
 from cajole.animation.frame_blocks import compute_bounds_over_frames, compute_max_displacement
 from cajole.animation.obj_sequence import find_obj_sequence, is_single_obj
-from cajole.animation.point_cache import PointCacheHeader, read_mdd_header, read_pc2_header, read_point_positions
+from cajole.animation.point_cache import read_mdd_header, read_pc2_header, read_point_positions
 from cajole.animation.reader_utils import AnyMesh, wrap_read_errors
 from cajole.errors import FileError
 from cajole.mesh import MeshLine, MeshTet, read_mesh
 from cajole.storage import as_path
 
-_HEADER_READERS = {".pc2": read_pc2_header, ".mdd": read_mdd_header}
-
 
 @dataclass(frozen=True)
 class AnimationInfo:
-    """What a file of an animation or a mesh holds; prints as a table.
+    """Summary of an animation or mesh file; prints as a table.
 
-    bounds: least and greatest coordinates over all frames [m]; largest_displacement: how far a vertex is from the rest
-    shape at most [m] (from the first frame where the file has no mesh). fps, faces and tets are None where unknown.
-    lines: of a mesh of lines, None of others.
+    bounds: least and greatest coordinates over all frames [m]; largest_displacement: of a vertex from the rest shape
+    [m] (from the first frame if the file has no mesh). fps, faces and tets are None if unknown; lines is None if the
+    mesh has no lines.
     """
 
     path: str
@@ -71,96 +69,78 @@ class AnimationInfo:
 
 
 def describe_file(path: str | os.PathLike[str], *, mesh: MeshLike | None = None) -> AnimationInfo:
-    """Summarise an animation, or a mesh, in a file; point caches without a mesh are summarised without one.
+    """Summarise an animation or mesh file; a point cache may be without a mesh.
 
-    Raises FileError for whatever `read_animation` or `read_mesh` cannot read.
+    Raises FileError for files that `read_animation` and `read_mesh` cannot read.
     """
     place = as_path(path)
     suffix = place.suffix.lower()
     if is_single_obj(place) or (suffix and suffix not in FORMATS and not place.is_dir()):
-        return _describe_mesh(place, read_mesh(place))
-    if mesh is None and suffix in _HEADER_READERS:
-        try:
-            return _describe_animation(place, read_animation(place))
-        except FileError:
-            with wrap_read_errors(place):
-                return _describe_point_cache(place, _HEADER_READERS[suffix](place))
-    return _describe_animation(place, read_animation(place, mesh=mesh))
-
-
-def _describe_animation(path: Path, animation: Animation) -> AnimationInfo:
-    mesh = animation.mesh
+        found = read_mesh(place)
+        return AnimationInfo(
+            format=f"{place.suffix[1:].upper()} mesh",
+            frames=1,
+            fps=None,
+            bounds=_convert_bounds(found.bounds),
+            largest_displacement=0.0,
+            **_describe_mesh(place, found),
+        )
+    try:
+        animation = read_animation(place, mesh=mesh)
+    except FileError:
+        if mesh is not None or suffix not in (".pc2", ".mdd"):
+            raise
+        with wrap_read_errors(place):
+            return _describe_point_cache(place)
     return AnimationInfo(
-        path=str(path),
-        format=find_input_format(path).name,
-        bytes=_sum_file_sizes(path),
+        format=find_input_format(place).name,
         frames=animation.frames,
         fps=animation.fps,
-        vertices=animation.n,
-        faces=_count_faces(mesh),
-        tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
-        lines=_count_lines(mesh),
         bounds=_convert_bounds(animation.bounds),
         largest_displacement=animation.largest_displacement,
         skin=animation.skin is not None,
-        notes=mesh.notes,
+        **_describe_mesh(place, animation.mesh),
     )
 
 
-def _describe_mesh(path: Path, mesh: AnyMesh) -> AnimationInfo:
-    return AnimationInfo(
-        path=str(path),
-        format=f"{path.suffix[1:].upper()} mesh",
-        bytes=_sum_file_sizes(path),
-        frames=1,
-        fps=None,
-        vertices=len(mesh.vertices),
-        faces=_count_faces(mesh),
-        tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
-        lines=_count_lines(mesh),
-        bounds=_convert_bounds(mesh.bounds),
-        largest_displacement=0.0,
-        notes=mesh.notes,
-    )
+def _describe_mesh(path: Path, mesh: AnyMesh) -> dict[str, Any]:
+    return {
+        "path": str(path),
+        "bytes": _sum_file_sizes(path),
+        "vertices": len(mesh.vertices),
+        "faces": 0 if isinstance(mesh, MeshLine) else len(mesh.surface.triangles),
+        "tets": len(mesh.tets) if isinstance(mesh, MeshTet) else None,
+        "lines": len(mesh.lines) if isinstance(mesh, MeshLine) else None,
+        "notes": mesh.notes,
+    }
 
 
-def _count_faces(mesh: AnyMesh) -> int:
-    return 0 if isinstance(mesh, MeshLine) else len(mesh.surface.triangles)
-
-
-def _count_lines(mesh: AnyMesh) -> int | None:
-    return len(mesh.lines) if isinstance(mesh, MeshLine) else None
-
-
-def _describe_point_cache(path: Path, header: PointCacheHeader) -> AnimationInfo:
+def _describe_point_cache(path: Path) -> AnimationInfo:
+    is_mdd = path.suffix.lower() == ".mdd"
+    header = read_mdd_header(path) if is_mdd else read_pc2_header(path)
     points = read_point_positions(path, header)
-    if not np.isfinite(compute_bounds_over_frames(points)).all():
+    bounds = compute_bounds_over_frames(points)
+    if not np.isfinite(bounds).all():
         raise FileError(f"{path} holds positions that are not finite; export it again")
     return AnimationInfo(
         path=str(path),
         format=find_input_format(path).name,
         bytes=_sum_file_sizes(path),
         frames=header.frames,
-        fps=header.fps if path.suffix.lower() == ".mdd" else None,
+        fps=header.fps if is_mdd else None,
         vertices=header.point_count,
         faces=None,
         tets=None,
-        bounds=_convert_bounds(compute_bounds_over_frames(points)),
+        bounds=_convert_bounds(bounds),
         largest_displacement=compute_max_displacement(points, points[0]),
         notes=("no mesh was found beside the cache; pass mesh= for more",),
     )
 
 
 def _sum_file_sizes(path: Path) -> int:
-    files = (
-        [path] if path.is_file() and not is_obj_sequence(path) else list(find_obj_sequence(path).find_files().values())
-    )
+    single = path.is_file() and (path.suffix.lower() != ".obj" or is_single_obj(path))
+    files = [path] if single else find_obj_sequence(path).find_files().values()
     return sum(file.stat().st_size for file in files)
-
-
-def is_obj_sequence(path: Path) -> bool:
-    """Whether a file stands for a whole sequence."""
-    return path.suffix.lower() == ".obj" and not is_single_obj(path)
 
 
 def _convert_bounds(bounds: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -1,7 +1,7 @@
-"""USD: the way into Blender, Houdini, Maya and Omniverse, tets included.
+"""USD for Blender, Houdini, Maya and Omniverse, tets included.
 
-The file holds a Mesh to look at (the skin, or the surface) and, for a tet mesh, a TetMesh of purpose "guide", which
-viewers hide. Lines are BasisCurves. Points have time samples, and the rest shape as their default value. Units are
+The file contains a visible Mesh (the skin, or the surface) and, for a tet mesh, a TetMesh of purpose "guide", which
+viewers hide. Lines are BasisCurves. Points have time samples and the rest shape as their default value. Units are
 metres, z is up.
 """
 
@@ -45,7 +45,14 @@ def write_usd(animation: Animation, path: Path, *, progress: ProgressCallback | 
             del stage
         except pxr.Tf.ErrorException as reason:
             raise OSError(f"USD could not write the file ({summarise_error(reason)})") from reason
-        _require_all_frames(pxr, temporary, animation)
+        # USD does not always report a full disk: check that the last frame was written
+        try:
+            layer = pxr.Sdf.Layer.OpenAsAnonymous(str(temporary))
+            times = layer.ListAllTimeSamples() if layer else []
+        except pxr.Tf.ErrorException as reason:
+            raise OSError(f"USD left the file incomplete ({summarise_error(reason)})") from reason
+        if len(times) != animation.frames:
+            raise OSError(f"USD wrote {len(times)} of {animation.frames} frames; the disk may be full")
 
 
 def _write_stage(pxr: PxrModules, stage: Any, animation: Animation, progress: ProgressCallback | None) -> None:
@@ -74,7 +81,7 @@ def _write_stage(pxr: PxrModules, stage: Any, animation: Animation, progress: Pr
 
 
 def _define_prims(pxr: PxrModules, stage: Any, root: str, animation: Animation) -> list[tuple[Any, ExportGeometry]]:
-    """What moves: first the animation's own vertices, then what is shown of them where that is something else."""
+    """Define the prims; return them with their geometry: first the vertices of the animation, then the visible mesh."""
     if isinstance(animation.mesh, MeshLine):
         return [_define_curves(pxr, stage, f"{root}/lines", select_export_geometry(animation, "surface"))]
     whole = select_export_geometry(animation, "all")
@@ -110,7 +117,7 @@ def _define_mesh(pxr: PxrModules, stage: Any, path: str, geometry: ExportGeometr
 
 
 def _define_curves(pxr: PxrModules, stage: Any, path: str, geometry: ExportGeometry) -> tuple[Any, ExportGeometry]:
-    """Lines as linear curves of two points each, which USD does not share; cajole:lines has the vertices' numbers."""
+    """Lines as linear curves of two points each, which USD cannot share; cajole:lines has the vertex indices."""
     curves = pxr.UsdGeom.BasisCurves.Define(stage, path)
     ends = geometry.elements.reshape(-1)
     split = MeshLine(geometry.mesh.vertices[ends], np.arange(len(ends)).reshape(-1, 2))
@@ -128,7 +135,7 @@ def _define_curves(pxr: PxrModules, stage: Any, path: str, geometry: ExportGeome
 def _set_rest_and_colors(pxr: PxrModules, prim: Any, geometry: ExportGeometry) -> None:
     prim.CreateOrientationAttr(pxr.UsdGeom.Tokens.rightHanded)
     _set_points(pxr, prim, geometry.mesh.vertices, 0, pxr.Usd.TimeCode.Default())
-    # the rest shape in double precision as well: rounded to single, thin elements could lose their volume
+    # the rest shape also in double precision: rounded to single, thin elements could lose their volume
     rest = prim.GetPrim().CreateAttribute("cajole:rest", pxr.Sdf.ValueTypeNames.Double3Array)
     rest.Set(pxr.Vt.Vec3dArray.FromNumpy(geometry.mesh.vertices))
     if geometry.colors is not None:
@@ -143,7 +150,7 @@ def _set_points(pxr: PxrModules, prim: Any, positions: NDArray[np.float64], fram
 
 
 def _set_skin(pxr: PxrModules, prim: Any, skin: Skin) -> None:
-    """What USD has no name for: parts, gloss, and how the skin hangs in the tets."""
+    """Attributes that USD does not define: parts, gloss, and the embedding of the skin in the tets."""
     types = pxr.Sdf.ValueTypeNames
     values = {
         "parts": (types.StringArray, pxr.Vt.StringArray(list(skin.parts))),
@@ -164,17 +171,6 @@ def _convert_to_vec3f(pxr: PxrModules, array: NDArray[np.float64], frame: int) -
     return pxr.Vt.Vec3fArray.FromNumpy(convert_to_float32(array, frame))
 
 
-def _require_all_frames(pxr: PxrModules, path: Path, animation: Animation) -> None:
-    """USD does not always say when the disk is full: look whether the last frame has arrived."""
-    try:
-        layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path))
-        times = layer.ListAllTimeSamples() if layer else []
-    except pxr.Tf.ErrorException as reason:
-        raise OSError(f"USD left the file incomplete ({summarise_error(reason)})") from reason
-    if len(times) != animation.frames:
-        raise OSError(f"USD wrote {len(times)} of {animation.frames} frames; the disk may be full")
-
-
 def read_usd(
     path: Path,
     *,
@@ -186,10 +182,10 @@ def read_usd(
 ) -> Animation:
     """Read the TetMesh or Mesh called `prim` (a path or a name); None: the only one, or the only one that moves.
 
-    Bones, blend shapes, transforms of ancestors, metersPerUnit and upAxis are applied. The points' default value is the
-    rest shape (else the first frame is). Samples at uneven times are read at every time code; where the stage plays on
-    before or after them, the motion rests. The file is parsed in a child process, since USD can crash on a damaged file
-    or never return; `trusted` saves starting it for files known to be whole.
+    Bones, blend shapes, transforms of ancestors, metersPerUnit and upAxis are applied. The default value of the points
+    is the rest shape, or else the first frame. Samples at uneven times are read at every time code; in the remaining
+    time range of the stage the motion rests. The file is parsed in a child process, since USD can crash or hang on a
+    damaged file; `trusted` parses undamaged files in this process, which is faster.
     """
     USD_PACKAGE.require()
     with wrap_read_errors(path):
@@ -222,7 +218,7 @@ def read_usd(
 
 
 def _build_rest_mesh(path: Path, parsed: Mapping[str, Any], first_frame: NDArray[np.floating[Any]]) -> AnyMesh:
-    """The mesh in its default pose where that is a mesh, else as it is in the first frame."""
+    """The mesh in its default pose, or in the first frame if that pose is not valid."""
     for name in ("rest", "pose"):
         points = parsed.get(name)
         if points is None or len(points) != len(first_frame):
@@ -230,7 +226,7 @@ def _build_rest_mesh(path: Path, parsed: Mapping[str, Any], first_frame: NDArray
         try:
             return _build_mesh(path, parsed, points)
         except MeshError:
-            pass  # other programs leave anything in the default; the first frame is then the best rest shape there is
+            pass  # other programs store arbitrary default values; the first frame is then the best rest shape
     return _build_mesh(path, parsed, np.asarray(first_frame, dtype=np.float64))
 
 
@@ -250,7 +246,7 @@ def _build_mesh(path: Path, parsed: Mapping[str, Any], vertices: NDArray[np.floa
 
 
 def _build_skin(path: Path, parsed: Mapping[str, Any], rest: AnyMesh) -> Skin | None:
-    """The skin that hangs in the mesh, or the mesh's own colours."""
+    """The skin that is embedded in the mesh, or the colours of the mesh itself."""
     if "embedding_tets" not in parsed:
         return _build_surface_skin(parsed, rest, None) if isinstance(rest, MeshTri) else None
     skin = {name.removeprefix("skin_"): value for name, value in parsed.items() if name.startswith("skin_")}
@@ -265,7 +261,7 @@ def _build_surface_skin(parsed: Mapping[str, Any], surface: MeshTri, embedding: 
     n = len(surface.vertices)
     colors = parsed.get("colors")
     if colors is None or len(colors) not in (1, n):
-        return None  # colours by face or by corner have no place on vertices
+        return None  # colours per face or per corner cannot be assigned to vertices
     return Skin(
         surface,
         np.broadcast_to(linear_to_srgb(colors), (n, 3)),

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cajole.animation import Animation
-from cajole.animation.files import FORMATS, find_output_format, require_format_package
+from cajole.animation.files import FORMATS, require_format_package
+from cajole.animation.format_registry import find_output_format
 from cajole.animation.glb import MAX_PREVIEW_BYTES, choose_glb_options
 from cajole.animation.obj_sequence import require_replaceable_sequence
 from cajole.errors import FileError

@@ -102,11 +102,10 @@ class BlockLanczos:
             if full or used >= options.min_vectors_per_pair * (count_below + count_above):
                 theta, S = scipy.linalg.eigh(self._T[:used, :used])
                 good = np.linalg.norm(R @ S[used - width : used], axis=0) <= options.ritz_tolerance * abs(theta)
-                picked = _select_wanted_pairs(theta, good, count_below, count_above)
-                if full or picked is not None:
+                chosen, complete = _select_pairs(theta, good, count_below, count_above)
+                if full or complete:
                     break
             block, blockM = next_block, next_M
-        chosen = picked if picked is not None else _select_converged_pairs(theta, good)
         theta, S = theta[chosen], S[:, chosen]
         # x = op(Q s)/θ needs no further solve and, unlike Q s, carries no high-frequency residue (Ericsson, Ruhe 1980).
         X = self._Q[:, :used] @ S + (next_block @ R @ S[used - width : used]) / theta
@@ -153,31 +152,20 @@ class BlockLanczos:
         return block @ inverse, blockM @ inverse, upper @ R
 
 
-def _split_by_sign(ritz_values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of Ritz values below and above the shift, nearest (largest |θ|) first."""
-    order = np.argsort(-abs(ritz_values))
-    return order[ritz_values[order] < 0], order[ritz_values[order] > 0]
-
-
-def _count_leading_true(flags: NDArray[np.bool_]) -> int:
-    return int(np.argmin(flags)) if not flags.all() else len(flags)
-
-
-def _select_converged_pairs(ritz_values: Array, is_converged: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Converged pairs without a gap, outwards from the shift."""
-    sides = _split_by_sign(ritz_values)
-    return np.concatenate([side[: _count_leading_true(is_converged[side])] for side in sides])
-
-
-def _select_wanted_pairs(
+def _select_pairs(
     ritz_values: Array, is_converged: NDArray[np.bool_], count_below: int, count_above: int
-) -> NDArray[np.int64] | None:
-    """The converged pairs if there are `count_below` and `count_above` of them, else None."""
-    under, over = _split_by_sign(ritz_values)
-    low, high = _count_leading_true(is_converged[under]), _count_leading_true(is_converged[over])
-    if low < count_below or high < count_above:
-        return None
-    return np.concatenate([under[:count_below], over[:high]])
+) -> tuple[NDArray[np.int64], bool]:
+    """Converged pairs without a gap, outwards from the shift; True if they are as many as wanted on both sides.
+
+    Then those below are limited to `count_below`.
+    """
+    order = np.argsort(-abs(ritz_values))  # nearest to the shift first
+    sides = []
+    for side in (order[ritz_values[order] < 0], order[ritz_values[order] > 0]):
+        good = is_converged[side]
+        sides.append(side if good.all() else side[: int(np.argmin(good))])
+    complete = len(sides[0]) >= count_below and len(sides[1]) >= count_above
+    return np.concatenate([sides[0][:count_below] if complete else sides[0], sides[1]]), complete
 
 
 def find_lowest_eigenpairs(

@@ -19,8 +19,6 @@ from cajole.linalg.superlu import SuperLU
 from cajole.locking import synchronized
 
 BACKENDS = ("pardiso", "superlu")
-# |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding
-MAX_SOLUTION_GROWTH = 1e14
 
 
 def is_pardiso_available() -> bool:
@@ -154,9 +152,8 @@ class Factor:
             )
         x = self._solver.solve(rhs)
         size, load = float(np.abs(x).max()), float(np.abs(rhs).max())
-        if not self._max_abs_value * size <= MAX_SOLUTION_GROWTH * load or (
-            self.perturbed_pivots and not self._is_solution(x, rhs)
-        ):
+        # beyond |A| |x| / |b| = 1e14, x is noise: the condition number has reached the reciprocal of rounding
+        if not self._max_abs_value * size <= 1e14 * load or (self.perturbed_pivots and not self._is_solution(x, rhs)):
             raise SolveError("the matrix is singular to rounding; are enough vertices fixed?")
         return x
 

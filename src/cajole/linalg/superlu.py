@@ -13,10 +13,6 @@ from scipy.sparse.linalg import splu
 from cajole.errors import NotPositiveDefinite, SolveError
 from cajole.linalg.ordering import order_by_nested_dissection
 
-# Rows are exchanged if the diagonal entry is smaller than this share of the largest of its column. Never for symmetric
-# kinds: pivots on the diagonal keep the order, halve the work, and make the signs of U the inertia.
-PIVOT_THRESHOLDS = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}
-
 
 class SuperLU:
     """One matrix pattern with its factors; takes the whole matrix in CSR order."""
@@ -46,11 +42,15 @@ class SuperLU:
         """Numeric factorisation of the values `data` on the known pattern."""
         np.take(data, self._gather_indices, out=self._matrix.data)
         symmetric = self.kind != "general"
+        # Rows are exchanged if the diagonal entry is smaller than this share of the largest of its column. Never for
+        # definite and indefinite matrices: pivots on the diagonal keep the order, halve the work, and make the signs
+        # of U the inertia.
+        threshold = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}[self.kind]
         try:
             self._factors = splu(
                 self._matrix,
                 permc_spec="NATURAL" if symmetric else "COLAMD",
-                diag_pivot_thresh=PIVOT_THRESHOLDS[self.kind],
+                diag_pivot_thresh=threshold,
                 options={"SymmetricMode": symmetric},
             )
         except RuntimeError as reason:

@@ -1,4 +1,4 @@
-"""Geometry: tet and triangle meshes, and what is made from them or read into them."""
+"""Geometry: tet, triangle and line meshes, their files, embedding, subdivision and voxelisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What meshes of tets, triangles and lines have in common: validated arrays, quantities of vertices and edges."""
+"""Base class and validation of meshes, and triangle meshes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
 from cajole.storage import hash_content
 
-# fourth powers of lengths up to this stay finite in double precision
+# [m] fourth powers of lengths up to this stay finite in double precision
 MAX_COORDINATE = 1e75
-# volume over the cube (area over the square) of the longest edge; a regular tet has 0.118, and below this
-# rounding of the coordinates alone decides the sign
+# volume over the cube (area over the square) of the longest edge; a regular tet has 0.118, and below this the rounding
+# of the coordinates decides the sign
 MIN_ELEMENT_QUALITY = 1e-10
 
 
@@ -40,12 +40,12 @@ class Mesh(ABC):
     @property
     @abstractmethod
     def elements(self) -> IndexArray:
-        """The vertex indices of every element."""
+        """(m, corners) the vertex indices of each element."""
 
     @property
     @abstractmethod
     def surface(self) -> MeshTri:
-        """What is seen of the mesh, and touched: its triangles, on the same vertex numbering."""
+        """The visible triangles, which also take part in contact, on the same vertex numbering."""
 
     @cached_property
     def surface_vertices(self) -> IndexArray:
@@ -58,19 +58,19 @@ class Mesh(ABC):
 
     @cached_property
     def used_vertex_mask(self) -> NDArray[np.bool_]:
-        """(n,) whether any element uses the vertex."""
+        """(n,) True if an element uses the vertex."""
         used = np.zeros(len(self.vertices), dtype=bool)
         used[self.elements.reshape(-1)] = True
         return make_read_only(used)
 
     @cached_property
     def edges(self) -> IndexArray:
-        """(k, 2) every edge once, its smaller index first, in order."""
+        """(k, 2) each edge once, smaller index first, sorted."""
         return make_read_only(topology.find_unique_edges(self.elements, self._element_edges, len(self.vertices)))
 
     @cached_property
     def adjacency(self) -> sparse.csr_matrix:
-        """(n, n) sparse, a one wherever an edge joins two vertices."""
+        """(n, n) sparse, 1 where an edge joins two vertices."""
         return topology.build_adjacency(self.edges, len(self.vertices))
 
     @cached_property
@@ -80,28 +80,29 @@ class Mesh(ABC):
 
     @cached_property
     def bounds(self) -> Array:
-        """(2, 3) [m] least and greatest coordinates of the vertices in use."""
+        """(2, 3) [m] least and greatest coordinates of the used vertices."""
         used = self.vertices[self.used_vertex_mask]
         return make_read_only(np.array([used.min(axis=0), used.max(axis=0)]))
 
     @cached_property
     def size(self) -> float:
-        """The diagonal of the bounding box [m]: the body's length L in every dimensionless dial."""
+        """The diagonal of the bounding box [m]: the length L of dimensionless options."""
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @cached_property
     def content_hash(self) -> str:
-        """A name for what the mesh holds: equal vertices and elements, equal name."""
+        """A hash of type, vertices and elements."""
         return hash_content(type(self).__name__, self.vertices, self.elements)
 
     @cached_property
     def _vertex_tree(self) -> Any:
+        """The k-d tree of the used vertices."""
         return build_kd_tree(self.vertices[self.used_vertex_mask])
 
     def compacted(self) -> tuple[Self, IndexArray]:
-        """The mesh without the vertices that no element uses, and `numbers` (n,): their new indices, -1 where dropped.
+        """The mesh without unused vertices, and the new index of each vertex (n,), -1 where it was dropped.
 
-        Vertices keep their order, so `numbers[held]` are the new indices of the vertices `held`.
+        Vertices keep their order.
         """
         numbers = np.where(self.used_vertex_mask, np.cumsum(self.used_vertex_mask) - 1, -1)
         if self.used_vertex_mask.all():
@@ -111,7 +112,7 @@ class Mesh(ABC):
         return mesh.with_notes(f"{dropped} vertices that belong to no element were dropped"), make_read_only(numbers)
 
     def _checked_positions(self, vertices: ArrayLike) -> Array:
-        """`vertices` as the positions (n, 3) [m] of a moved copy. Raises MeshError unless there is one for each."""
+        """`vertices` as positions (n, 3) [m] of a moved copy. Raises MeshError for another number of vertices."""
         points = validate_vertices(vertices)
         if points.shape != self.vertices.shape:
             raise MeshError(
@@ -120,7 +121,7 @@ class Mesh(ABC):
         return points
 
     def with_notes(self, *notes: str) -> Self:
-        """The same mesh with more to tell: `notes` before its own."""
+        """The same mesh with `notes` before its own notes."""
         mesh = copy(self)
         object.__setattr__(mesh, "notes", (*notes, *self.notes))
         return mesh
@@ -131,9 +132,9 @@ class Mesh(ABC):
     def nearest(self, point: ArrayLike) -> Any: ...
 
     def nearest(self, point: ArrayLike) -> Any:
-        """The index of the vertex in use nearest to a point (3,) [m], or (k,) indices for points (k, 3).
+        """The index of the used vertex nearest to a point (3,) [m], or (k,) indices for points (k, 3).
 
-        Raises InputError unless the points are finite and of one of these shapes.
+        Raises InputError for other shapes and for points that are not finite.
         """
         single = count_axes(point) <= 1
         points = require_real_array(point, "point", (3,) if single else (None, 3), error=InputError)
@@ -146,19 +147,19 @@ class Mesh(ABC):
 
 def build_kd_tree(points: Array) -> Any:
     """A k-d tree of points (k, 3)."""
-    from scipy.spatial import cKDTree  # takes a third of a second to load, which most uses of a mesh never need
+    from scipy.spatial import cKDTree  # the import takes a third of a second, and most meshes never need it
 
     return cKDTree(points)
 
 
 def make_read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, which can no longer be written to."""
+    """Make the array read-only, and return it."""
     array.setflags(write=False)
     return array
 
 
 def validate_vertices(vertices: ArrayLike) -> Array:
-    """`vertices` as an own, non-empty, finite (n, 3) array [m] of coordinates that can be multiplied."""
+    """`vertices` as a new, non-empty, finite (n, 3) array [m] below MAX_COORDINATE. Raises MeshError."""
     array = require_real_array(vertices, "vertices", (None, 3), error=MeshError)
     if not len(array):
         raise MeshError("the mesh has no vertices; a mesh needs at least one element")
@@ -169,12 +170,12 @@ def validate_vertices(vertices: ArrayLike) -> Array:
             f"vertices{where} is {array[tuple(where)]}, beyond {MAX_COORDINATE:g} m, where volumes overflow; "
             "change the unit of length"
         )
-    # a view of the caller's memory could change under a mesh that was checked
+    # the caller could change shared memory after the checks
     return array.copy() if np.may_share_memory(array, vertices) else array
 
 
 def validate_elements(elements: ArrayLike, name: str, corners: int, vertex_count: int) -> IndexArray:
-    """`elements` as an own, non-empty (m, corners) array of indices below `count`, no index twice in a row."""
+    """`elements` as a new, non-empty (m, corners) array of indices without repeats in a row. Raises MeshError."""
     if is_empty(elements):
         raise MeshError(f"{name} is empty: a mesh needs at least one element")
     array = require_index_array(elements, name, (None, corners), vertex_count, error=MeshError)
@@ -189,7 +190,7 @@ def validate_elements(elements: ArrayLike, name: str, corners: int, vertex_count
 
 
 def describe_vertex_defects(vertices: Array, used: NDArray[np.bool_]) -> list[str]:
-    """What is unusual about the vertices: several at one position, or used by no element."""
+    """Notes on vertices at equal positions and on unused vertices."""
     notes = []
     ordered = vertices[np.lexsort(vertices.T)]
     same = int((ordered[1:] == ordered[:-1]).all(axis=1).sum())
@@ -204,7 +205,7 @@ def describe_vertex_defects(vertices: Array, used: NDArray[np.bool_]) -> list[st
 
 
 def describe_duplicate_elements(elements: IndexArray, name: str, vertex_count: int) -> list[str]:
-    """Whether elements stand twice in the list, in whatever order of their vertices."""
+    """Notes on elements that occur twice, in any order of their vertices."""
     repeats = len(elements) - len(np.unique(topology.encode_rows(np.sort(elements, axis=1), vertex_count)))
     return [f"{repeats} {name} repeat the vertices of another"] if repeats else []
 
@@ -218,11 +219,11 @@ def compute_longest_edges(vertices: Array, elements: IndexArray, pairs: NDArray[
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class MeshTri(Mesh):
-    """Triangles, oriented alike wherever two of them share an edge and the surface allows it.
+    """Triangles, oriented consistently where the surface allows it.
 
-    vertices: (n, 3) [m]; triangles: (m, 3) indices from 0. `notes` tells of flipped triangles, of edges with more than
-    two triangles, of surfaces that cannot be oriented, and of repeated or unused vertices and repeated triangles.
-    Raises MeshError for anything that cannot be a surface: empty, not finite, out of range, without area.
+    vertices: (n, 3) [m]; triangles: (m, 3) indices from 0. `notes` lists flipped triangles, edges with more than two
+    triangles, surfaces that cannot be oriented, repeated or unused vertices, and repeated triangles.
+    Raises MeshError for invalid surfaces: empty, not finite, out of range, without area.
     """
 
     triangles: IndexArray
@@ -233,15 +234,14 @@ class MeshTri(Mesh):
         points = validate_vertices(vertices)
         elements = validate_elements(triangles, "triangles", 3, len(points))
         _require_nonzero_areas(points, elements)
-        notes = _orient_consistently(elements, len(points)) + describe_duplicate_elements(
-            elements, "triangles", len(points)
-        )
+        notes = _orient_consistently(elements, len(points))
+        notes += describe_duplicate_elements(elements, "triangles", len(points))
         self._set_arrays(points, elements)
         object.__setattr__(self, "notes", tuple(notes + describe_vertex_defects(points, self.used_vertex_mask)))
 
     @classmethod
     def _from_valid_arrays(cls, vertices: Array, triangles: IndexArray) -> MeshTri:
-        """A mesh from arrays that another mesh has already checked and oriented."""
+        """A mesh from arrays that are already validated and oriented."""
         mesh = object.__new__(cls)
         mesh._set_arrays(vertices, triangles)
         return mesh
@@ -267,7 +267,7 @@ class MeshTri(Mesh):
 
     @cached_property
     def half_edges(self) -> topology.HalfEdges:
-        """The directed edges of the triangles, grouped by the edge they lie on."""
+        """The half-edges of the triangles, grouped by edge."""
         return topology.HalfEdges(self.triangles, len(self.vertices))
 
     @cached_property
@@ -277,7 +277,7 @@ class MeshTri(Mesh):
 
     @cached_property
     def area(self) -> float:
-        """The area of all triangles together [m²]."""
+        """The total area [m²]."""
         return float(self.areas.sum())
 
     @cached_property
@@ -287,14 +287,14 @@ class MeshTri(Mesh):
 
     @cached_property
     def vertex_normals(self) -> Array:
-        """(n, 3) area-weighted unit normals; zero where no triangle is, or where those around cancel."""
+        """(n, 3) area-weighted unit normals; zero without triangles, or where their normals cancel."""
         return make_read_only(compute_vertex_normals(self.vertices, self.triangles))
 
     @cached_property
     def volume(self) -> float:
-        """The signed volume inside [m³], Σ x₀·(x₁×x₂)/6: positive when the normals face outward.
+        """The signed enclosed volume [m³], Σ x₀·(x₁×x₂)/6: positive if the normals face outward.
 
-        Raises MeshError when the surface is open or not oriented, and so has no inside.
+        Raises MeshError if the surface is open or not oriented.
         """
         if not self.half_edges.has_empty_boundary:
             raise MeshError(
@@ -306,7 +306,7 @@ class MeshTri(Mesh):
 
     @cached_property
     def hinges(self) -> IndexArray:
-        """(k, 4) a, b, c, d: each edge ab of two triangles, c opposite in the one that runs a→b, d in the other."""
+        """(k, 4) a, b, c, d for each edge ab of two triangles, c opposite in the triangle with a→b, d in the other."""
         half = self.half_edges
         one, two = half.twin_pairs.T
         return make_read_only(
@@ -315,44 +315,44 @@ class MeshTri(Mesh):
 
     @cached_property
     def boundary_edges(self) -> IndexArray:
-        """(k, 2) the edges of one triangle only, directed as that triangle runs."""
+        """(k, 2) the edges of only one triangle, directed as in that triangle."""
         half = self.half_edges
         return make_read_only(half.ends[half.sort_order[half.edge_starts[half.edge_valences == 1]]])
 
     def is_closed(self) -> bool:
-        """Whether no edge belongs to one triangle only."""
+        """True if the surface has no boundary."""
         return not (self.half_edges.edge_valences == 1).any()
 
     def is_manifold(self) -> bool:
-        """Whether at most two triangles meet at every edge and those at each vertex form one fan; holes are allowed."""
+        """True if each edge has at most two triangles and those at each vertex form one fan; holes are allowed."""
         if (self.half_edges.edge_valences > 2).any():
             return False
         return topology.count_vertex_fans(self.triangles, self.half_edges) == int(self.used_vertex_mask.sum())
 
     def moved(self, vertices: ArrayLike) -> MeshTri:
-        """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""
+        """The same triangles with other vertices (n, 3) [m]. Raises MeshError if one loses its area."""
         points = self._checked_positions(vertices)
         _require_nonzero_areas(points, self.triangles)
         return MeshTri._from_valid_arrays(points, self.triangles).with_notes(*self.notes)
 
 
 def compute_cross_products(vertices: Array, triangles: IndexArray) -> Array:
-    """(m, 3) [m²] (x₁-x₀)×(x₂-x₀): along the normal, twice the area long."""
+    """(m, 3) [m²] (x₁-x₀)×(x₂-x₀): normals of twice the area."""
     x0, x1, x2 = (vertices[column] for column in triangles.T)
     return np.asarray(np.cross(x1 - x0, x2 - x0))
 
 
 def compute_vertex_normals(vertices: Array, triangles: IndexArray) -> Array:
-    """(n, 3) area-weighted unit normals of any positions of a triangle list; zero where none is defined."""
+    """(n, 3) area-weighted unit normals of a triangle list; zero where they are undefined."""
     faces = np.repeat(compute_cross_products(vertices, triangles), 3, axis=0)
     corners = triangles.reshape(-1)
     sums = np.stack([np.bincount(corners, faces[:, k], minlength=len(vertices)) for k in range(3)], axis=1)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return np.asarray(np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0))
 
 
 def find_degenerate_triangles(vertices: Array, triangles: IndexArray) -> tuple[NDArray[np.bool_], Array, Array]:
-    """Which triangles have no area to speak of, all areas [m²] and all longest edges [m]."""
+    """Mask of triangles below MIN_ELEMENT_QUALITY, areas [m²] and longest edges [m], each (m,)."""
     areas = np.linalg.norm(compute_cross_products(vertices, triangles), axis=1) / 2
     longest = compute_longest_edges(vertices, triangles, topology.TRI_EDGES)
     return areas <= MIN_ELEMENT_QUALITY * longest**2, areas, longest
@@ -370,7 +370,7 @@ def _require_nonzero_areas(vertices: Array, triangles: IndexArray) -> None:
 
 
 def _orient_consistently(triangles: IndexArray, vertex_count: int) -> list[str]:
-    """Flip triangles in place until neighbours agree; say what was done and what could not be."""
+    """Flip triangles in place until neighbours agree; return notes on the changes and the conflicts."""
     half = topology.HalfEdges(triangles, vertex_count)
     notes = []
     crowded = int((half.edge_valences > 2).sum())

@@ -1,4 +1,4 @@
-"""The nearest point of a surface to many points, and on which side of it they are."""
+"""Closest points on a triangle mesh, with the side of each query point."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cajole.mesh.base import MeshTri, make_read_only
 
 
 class ClosestPointResult(NamedTuple):
-    """What `ClosestPoints` found for k points.
+    """Result of a `ClosestPointQuery` for k points.
 
-    distance: (k,) [m], never negative; sign: (k,) 1 on the side that the normals point to, which is outside of a closed
-    mesh, and -1 on the other; triangle: (k,) indices; point: (k, 3) [m] the nearest point; normal: (k, 3) the unit
-    pseudonormal there; region: (k,) 0 in the face, 1 to 3 on its edges 01, 12, 20, 4 to 6 at its corners.
-    Beyond `within`: distance infinite, triangle -1, sign 1, the rest zero.
+    distance: (k,) [m]; sign: (k,) 1 on the side of the normals, outside of a closed mesh, -1 on the other; triangle:
+    (k,) indices; point: (k, 3) [m] the closest point; normal: (k, 3) its unit pseudonormal; feature: (k,) 0 in the
+    face, 1 to 3 on its edges 01, 12, 20, 4 to 6 at its corners.
+    Beyond `max_distance`: distance inf, triangle -1, sign 1, the rest zero.
     """
 
     distance: Array
@@ -33,9 +33,9 @@ class ClosestPointResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ClosestPointQuery:
-    """Answers where a triangle mesh is nearest; built once, asked often.
+    """Bounding volume hierarchy of a triangle mesh for closest point queries.
 
-    The side is told by angle-weighted pseudonormals (Bærentzen and Aanæs 2005): right also next to edges and corners.
+    The side follows from angle-weighted pseudonormals (Bærentzen and Aanæs 2005), also near edges and corners.
     """
 
     mesh: MeshTri
@@ -47,7 +47,7 @@ class ClosestPointQuery:
 
     def __init__(self, mesh: MeshTri):
         require_instance(mesh, MeshTri, "mesh")
-        from cajole.mesh import kernels_closest_point as kernels  # compiled code loads slowly; most uses never need it
+        from cajole.mesh import kernels_closest_point as kernels  # compiled code loads slowly
 
         order, boxes, links = kernels.build_bvh(mesh.vertices[mesh.triangles])
         corners = mesh.vertices[mesh.triangles[order]]
@@ -62,13 +62,13 @@ class ClosestPointQuery:
 
     @property
     def bvh_arrays(self) -> tuple[Array, Array, IndexArray]:
-        """Corners, boxes and links, as the kernels take them."""
+        """The arguments corners, boxes and bvh_nodes of the kernels."""
         return self.corners, self.boxes, self.bvh_nodes
 
     def __call__(self, points: ArrayLike, *, max_distance: float | None = None) -> ClosestPointResult:
-        """The nearest point to each of `points` (k, 3) [m], looked for only up to the distance `within` [m].
+        """The closest point to each of `points` (k, 3) [m], up to `max_distance` [m].
 
-        Raises InputError unless the points are finite and `within` is positive.
+        Raises InputError unless the points are finite and `max_distance` is positive.
         """
         from cajole.mesh import kernels_closest_point as kernels
 
@@ -82,7 +82,7 @@ class ClosestPointQuery:
         return found
 
     def compute_signed_distances(self, points: ArrayLike) -> Array:
-        """(k,) [m] the distance of each point, negative inside. Raises MeshError where the mesh has no inside."""
+        """(k,) [m] the distance of each point, negative inside. Raises MeshError if the mesh has no inside."""
         if not has_inside(self.mesh):
             raise MeshError("the surface has no inside: it is open or not oriented; close its holes")
         found = self(points)
@@ -90,12 +90,12 @@ class ClosestPointQuery:
 
 
 def find_closest_points(points: ArrayLike, mesh: MeshTri, *, max_distance: float | None = None) -> ClosestPointResult:
-    """Find the point of `mesh` nearest to each of `points` (k, 3) [m]; for repeated queries use `ClosestPointQuery`."""
+    """Find the point of `mesh` closest to each of `points` (k, 3) [m]; for repeated queries use `ClosestPointQuery`."""
     return ClosestPointQuery(mesh)(points, max_distance=max_distance)
 
 
 def has_inside(mesh: MeshTri) -> bool:
-    """Whether the surface is closed and oriented, so that its signs tell inside from outside."""
+    """True if the surface is closed and oriented, so that the sign distinguishes inside and outside."""
     try:
         return mesh.is_closed() and bool(np.isfinite(mesh.volume))
     except MeshError:
@@ -105,8 +105,8 @@ def has_inside(mesh: MeshTri) -> bool:
 def compute_pseudonormals(mesh: MeshTri) -> Array:
     """(m, 7, 3) unit normals of each triangle's face, its edges 01, 12, 20 and its corners 0, 1, 2.
 
-    At an edge the sum of the faces' normals, at a corner the sum weighted by the faces' angles there; where these
-    cancel, as in a fold of two faces, the face's own.
+    Sums of the face normals at edges, and sums weighted by the corner angles at corners; the normal of the face itself
+    where a sum vanishes, as in a fold of two faces.
     """
     faces, triangles = mesh.normals, mesh.triangles
     out = np.empty((len(triangles), 7, 3))
@@ -116,23 +116,18 @@ def compute_pseudonormals(mesh: MeshTri) -> Array:
     half = mesh.half_edges
     edge[half.sort_order] = np.repeat(np.arange(len(half.edge_starts)), half.edge_valences)
     out[:, 1:4] = _normalise_group_sums(each, edge, each)
-    corner_angles = _compute_corner_angles(mesh).reshape(-1, 1)
+    x = mesh.vertices[triangles]
+    ab, ac = np.roll(x, -1, axis=1) - x, np.roll(x, -2, axis=1) - x
+    corner_angles = np.arctan2(np.linalg.norm(np.cross(ab, ac), axis=2), (ab * ac).sum(axis=2)).reshape(-1, 1)
     out[:, 4:] = _normalise_group_sums(corner_angles * each, triangles.reshape(-1), each)
     return out
 
 
 def _normalise_group_sums(parts: Array, group: IndexArray, fallback: Array) -> Array:
-    """(m, 3, 3) unit sums of `parts` (3m, 3) over equal `group` (3m,); `own` where a sum vanishes."""
+    """(m, 3, 3) normalised sums of `parts` (3m, 3) over equal `group` (3m,); `fallback` where a sum vanishes."""
     sums = np.stack([np.bincount(group, parts[:, k]) for k in range(3)], axis=1)[group]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     scale = np.linalg.norm(parts, axis=1, keepdims=True)
     vanishes: NDArray[np.bool_] = lengths <= 1e-9 * scale
     units = np.where(vanishes, fallback, sums / np.where(vanishes, 1.0, lengths))
     return np.asarray(units).reshape(-1, 3, 3)
-
-
-def _compute_corner_angles(mesh: MeshTri) -> Array:
-    """(m, 3) the angle of each triangle at each of its corners [rad]."""
-    x = mesh.vertices[mesh.triangles]
-    one, two = np.roll(x, -1, axis=1) - x, np.roll(x, -2, axis=1) - x
-    return np.arctan2(np.linalg.norm(np.cross(one, two), axis=2), (one * two).sum(axis=2))

@@ -1,8 +1,7 @@
-"""Points that follow a tet mesh."""
+"""Embedding of points in a tet mesh by barycentric weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,22 +15,18 @@ from cajole.errors import InputError
 from cajole.mesh.base import MeshTri, build_kd_tree, make_read_only
 from cajole.mesh.tet import MeshTet
 
-# a weight this far below zero is rounding, not a point outside
+# negative weights up to this size are rounding
 WEIGHT_TOLERANCE = 1e-9
-# tets looked at for a point outside all of them; more rarely changes which is taken
+# number of tets compared for a point outside; more rarely change the result
 CANDIDATE_TETS = 32
-# in sizes of the mesh; farther away rounding of the weights would move a point by more than ROUNDING of its distance
-MAX_RELATIVE_DISTANCE = 1e6
-# points handled together, so that the candidate tets of all of them fit into memory
-BATCH_SIZE = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Where points sit in a tet mesh: x = Σᵢ wᵢ xᵢ over the corners of one tet each.
+    """Points in a tet mesh: x = Σᵢ wᵢ xᵢ over the corners of one tet each.
 
-    tets: (k,) the tet of each point; weights: (k, 4) barycentric, rows sum to one, negative where the point lies
-    outside; corners: (k, 4) the vertices of these tets; vertex_count: n, the vertices of the mesh.
+    tets: (k,) the tet of each point; weights: (k, 4) barycentric, rows sum to one, negative outside of the tet;
+    corners: (k, 4) the vertices of these tets; vertex_count: n, the number of vertices of the mesh.
     """
 
     tets: IndexArray
@@ -65,11 +60,11 @@ class Embedding:
 
     @cached_property
     def outside_mask(self) -> NDArray[np.bool_]:
-        """(k,) whether the point lies outside every tet and is extrapolated linearly from a near one."""
+        """(k,) True if the point is outside of all tets and extrapolated linearly from a near one."""
         return make_read_only(self.min_weights < -WEIGHT_TOLERANCE)
 
     def apply(self, positions: ArrayLike) -> Array:
-        """Where the points go when the mesh moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
+        """Points for positions of the mesh: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
         Raises InputError for positions of another mesh.
         """
@@ -83,37 +78,35 @@ class Embedding:
 
 
 def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
-    """Put each point, or each vertex of a triangle mesh, into the tet that contains it.
+    """Embed each point, or each vertex of a triangle mesh, in the tet that contains it.
 
-    A point outside takes, of the nearest tets, the one whose least barycentric weight is largest, and follows it by
-    linear extrapolation. points: (k, 3) [m]. Raises InputError unless the points are finite and the mesh a MeshTet.
+    A point outside is extrapolated from the near tet with the largest minimum weight. points: (k, 3) [m].
+    Raises InputError unless the points are finite and the mesh a MeshTet.
     """
     if not isinstance(mesh, MeshTet):
         raise InputError(f"points are embedded into a MeshTet, not {type(mesh).__name__}")
     places = points.vertices if isinstance(points, MeshTri) else require_real_array(points, "points", (None, 3))
-    _require_near(places, mesh)
-    centers = mesh.vertices[mesh.tets].mean(axis=1)
-    search = _TetLocator(mesh, centers)
-    batches = [search.find_tets(places[start : start + BATCH_SIZE]) for start in range(0, len(places), BATCH_SIZE)]
-    tets = np.concatenate([np.zeros(0, dtype=np.int64), *batches])
-    weights = _compute_barycentric_weights(mesh, centers, places, tets)
-    return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
-
-
-def _require_near(points: Array, mesh: MeshTet) -> None:
     low, high = mesh.bounds
-    beyond = np.maximum(np.maximum(low - points, points - high), 0.0).max(axis=1)
-    far = beyond > MAX_RELATIVE_DISTANCE * mesh.size
+    beyond = np.maximum(np.maximum(low - places, places - high), 0.0).max(axis=1)
+    # farther away, the rounding of the weights would move a point visibly
+    far = beyond > 1e6 * mesh.size
     if far.any():
         row = int(np.argmax(far))
         raise InputError(
             f"points[{row}] is {beyond[row]:.3g} m away from the mesh, whose size is {mesh.size:.3g} m "
             f"({int(far.sum())} such): too far to follow it; check the units of both"
         )
+    centers = mesh.vertices[mesh.tets].mean(axis=1)
+    search = _TetLocator(mesh, centers)
+    # in batches, so that the candidate tets fit into memory
+    batches = [search.find_tets(places[start : start + 8192]) for start in range(0, len(places), 8192)]
+    tets = np.concatenate([np.zeros(0, dtype=np.int64), *batches])
+    weights = _compute_barycentric_weights(mesh, centers, places, tets)
+    return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
 
 
 class _TetLocator:
-    """Finds the best tet of many points; tets are sorted by size, so that a few large ones cost no one else."""
+    """Finds the best tet of many points. Tets are grouped by size, so that large ones do not slow down the others."""
 
     def __init__(self, mesh: MeshTet, centroids: Array):
         self.mesh, self.centroids = mesh, centroids
@@ -126,26 +119,22 @@ class _TetLocator:
         self.size_class_trees = [build_kd_tree(centroids[members]) for members in self.size_classes]
 
     def find_tets(self, points: Array) -> IndexArray:
-        """(k,) the containing tet of each point, else the best of the nearest."""
+        """(k,) the tet that contains each point, else the best of the nearest tets."""
         tets = np.zeros(len(points), dtype=np.int64)
         least = np.full(len(points), -np.inf)
-        for rows, found in self._find_candidates(points):
-            self._assign_better_tets(points, rows, found, tets, least)
+        for members, tree in zip(self.size_classes, self.size_class_trees):
+            # every pair of a point and a tet that contains it is within the largest radius
+            lists = tree.query_ball_point(points, float(self.radii[members].max()))
+            lengths = np.array([len(one) for one in lists], dtype=np.int64)
+            if lengths.any():
+                found = members[np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])]
+                self._assign_better_tets(points, np.repeat(np.arange(len(points)), lengths), found, tets, least)
         lost = np.flatnonzero(least < -WEIGHT_TOLERANCE)
         if len(lost):
             near = min(CANDIDATE_TETS, len(self.centroids))
             found = np.asarray(self.centroid_tree.query(points[lost], k=near)[1], dtype=np.int64).reshape(-1)
             self._assign_better_tets(points, np.repeat(lost, near), found, tets, least)
         return tets
-
-    def _find_candidates(self, points: Array) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """Pairs of points and tets, one size of tets at a time, among them every pair where the tet holds the point."""
-        for members, tree in zip(self.size_classes, self.size_class_trees):
-            lists = tree.query_ball_point(points, float(self.radii[members].max()))
-            lengths = np.array([len(one) for one in lists], dtype=np.int64)
-            if lengths.any():
-                found = np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])
-                yield np.repeat(np.arange(len(points)), lengths), members[found]
 
     def _assign_better_tets(
         self,
@@ -155,7 +144,7 @@ class _TetLocator:
         best_tets: IndexArray,
         best_min_weights: Array,
     ) -> None:
-        """Give each point the best tet of its pairs where that is better than what it has; ties to the lower number."""
+        """Assign to each point the best of its candidates if that beats its current tet; ties go to the lower index."""
         score = _compute_barycentric_weights(self.mesh, self.centroids, points[point_indices], candidates).min(axis=1)
         order = np.lexsort((candidates, -score, point_indices))
         first = order[np.unique(point_indices[order], return_index=True)[1]]

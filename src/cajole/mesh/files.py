@@ -1,4 +1,4 @@
-"""Meshes in and out of files; the suffix says which format."""
+"""Read and write mesh files; the suffix of the path selects the format."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from cajole.storage import as_path, replace_atomically, require_not_input
 
 ReadResult = TypeVar("ReadResult")
 MeshType = TypeVar("MeshType", bound=MeshTet | MeshTri | MeshLine)
-
-UP_AXES = ("y", "z")
 
 READERS: dict[str, Callable[[Path], MeshTet | MeshTri | MeshLine]] = {
     ".veg": veg.read_veg_mesh,
@@ -50,14 +48,13 @@ LINE_WRITERS: dict[str, Callable[[MeshLine, Path], None]] = {".obj": obj.write_o
 
 
 def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z") -> MeshTet | MeshTri | MeshLine:
-    """Read a mesh: .veg .node .ele hold tets, .obj .ply .stl triangles, .msh .vtk .vtu .mesh either.
+    """Read a mesh: .veg .node .ele contain tets, .obj .ply .stl triangles, .msh .vtk .vtu .mesh either.
 
-    An .obj without faces, but with lines, is a MeshLine.
-
-    scale: metres in the file's unit, 0.001 for millimetres; up: the axis that points up in the file, "z" or "y", which
-    is turned to z, x kept: (x, y, z) becomes (x, -z, y).
-    What was unusual is in the mesh's `notes`. Raises FileError, with the line where one is to blame, for any file
-    that is missing, cut off, damaged, of an unknown suffix, or holds what cannot be a mesh.
+    An .obj with lines and without faces is a MeshLine.
+    scale: metres per unit of the file, 0.001 for millimetres; up: the upward axis of the file, "z" or "y"; with "y",
+    (x, y, z) becomes (x, -z, y).
+    `notes` of the mesh lists unusual properties. Raises FileError, with the line if possible, for a file that is
+    missing, cut off, damaged, of an unknown suffix, or without a valid mesh.
     """
     file = as_path(path)
     suffix = file.suffix.lower()
@@ -67,7 +64,7 @@ def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z"
 
 
 def convert_mesh_to_z_up_metres(mesh: MeshType, *, scale: float = 1.0, up: str = "z") -> MeshType:
-    """`mesh` in metres and with z up, from a unit of `scale` metres and with `up` as its upward axis ("y" or "z")."""
+    """`mesh` in metres with z up, from units of `scale` metres with the upward axis `up` ("y" or "z")."""
     if is_z_up_metres(scale, up):
         return mesh
     moved = mesh.moved(convert_points_to_z_up_metres(mesh.vertices, scale, up))
@@ -75,13 +72,13 @@ def convert_mesh_to_z_up_metres(mesh: MeshType, *, scale: float = 1.0, up: str =
 
 
 def is_z_up_metres(scale: float, up: str) -> bool:
-    """Whether these are metres with z up already. Raises InputError for what is no unit or no axis."""
-    unit, axis = checks.require_positive(scale, "scale"), checks.require_choice(up, "up", UP_AXES)
+    """True if no conversion is needed. Raises InputError for an invalid scale or axis."""
+    unit, axis = checks.require_positive(scale, "scale"), checks.require_choice(up, "up", ("y", "z"))
     return unit == 1.0 and axis == "z"
 
 
 def convert_points_to_z_up_metres(points: Array, scale: float, up: str) -> Array:
-    """(..., 3) points in metres and with z up, x kept: (x, y, z) becomes (x, -z, y) where y is up."""
+    """(..., 3) points in metres with z up: (x, y, z) becomes (x, -z, y) if y is up."""
     x, y, z = np.moveaxis(scale * points, -1, 0)
     return np.stack([x, -z, y] if up == "y" else [x, y, z], axis=-1)
 
@@ -89,7 +86,7 @@ def convert_points_to_z_up_metres(points: Array, scale: float, up: str) -> Array
 def read_veg(path: str | os.PathLike[str]) -> VegFile:
     """Read mesh, materials per tet and named sets of a .veg file.
 
-    Raises FileError with the line where the file is wrong, also for materials other than ENU (Young and Poisson).
+    Raises FileError with the line of the error, also for materials other than ENU (Young and Poisson).
     """
     return _read_with_file_errors(veg.read_veg, as_path(path))
 
@@ -115,7 +112,17 @@ def write_mesh(mesh: MeshTet | MeshTri | MeshLine, path: str | os.PathLike[str])
     by_kind = {MeshTet: TET_WRITERS, MeshTri: TRI_WRITERS, MeshLine: LINE_WRITERS}
     writers = by_kind[type(mesh)]
     if suffix not in writers:
-        raise FileError(f"{file}: {_describe_unsupported_suffix(mesh, file.suffix)}")
+        known = " ".join(writers)
+        if isinstance(mesh, MeshLine):
+            why = f"{file.suffix or 'a name without suffix'} holds no lines; lines are written to {known}"
+        elif isinstance(mesh, MeshTet) and suffix in TRI_WRITERS:
+            why = f"{file.suffix} holds triangles, not tets; write mesh.surface, or the tets to one of {known}"
+        elif isinstance(mesh, MeshTri) and suffix in TET_WRITERS:
+            why = f"{file.suffix} holds tets, not triangles; write to one of {known}, or voxelise the surface first"
+        else:
+            kind = "tets" if isinstance(mesh, MeshTet) else "triangles"
+            why = f"unknown suffix {file.suffix!r}; {kind} are written to {known}"
+        raise FileError(f"{file}: {why}")
     targets = list_written_files(file)
     for target in targets:
         require_not_input(target)
@@ -125,27 +132,13 @@ def write_mesh(mesh: MeshTet | MeshTri | MeshLine, path: str | os.PathLike[str])
 
 
 def list_written_files(path: Path) -> list[Path]:
-    """The files that `write_mesh` writes at a path: of .node and .ele both."""
+    """The files that `write_mesh` writes for a path: both of a .node and .ele pair."""
     pair = (".node", ".ele")
     return [path.with_suffix(ending) for ending in pair] if path.suffix.lower() in pair else [path]
 
 
-def _describe_unsupported_suffix(mesh: MeshTet | MeshTri | MeshLine, suffix: str) -> str:
-    if isinstance(mesh, MeshLine):
-        return f"{suffix or 'a name without suffix'} holds no lines; lines are written to {' '.join(LINE_WRITERS)}"
-    if isinstance(mesh, MeshTet):
-        known = " ".join(TET_WRITERS)
-        if suffix.lower() in TRI_WRITERS:
-            return f"{suffix} holds triangles, not tets; write mesh.surface, or the tets to one of {known}"
-        return f"unknown suffix {suffix!r}; tets are written to {known}"
-    known = " ".join(TRI_WRITERS)
-    if suffix.lower() in TET_WRITERS:
-        return f"{suffix} holds tets, not triangles; write to one of {known}, or voxelise the surface first"
-    return f"unknown suffix {suffix!r}; triangles are written to {known}"
-
-
 def _read_with_file_errors(read: Callable[[Path], ReadResult], path: Path) -> ReadResult:
-    """Whatever the content was refused for is the file's fault, and the message names the file."""
+    """Call a reader; errors of the mesh checks become FileErrors that name the file."""
     try:
         return read(path)
     except FileError:

@@ -1,9 +1,9 @@
-"""Compiled search for the nearest of many triangles: a tree of boxes, exact distances, and the side a point is on.
+"""Compiled closest point search on triangles with a bounding volume hierarchy (BVH).
 
-A tree is five arrays, its triangles in the order of its leaves: corners (m, 3, 3), boxes (k, 6) of least and greatest
-coordinates, links (k, 3) of each node: where its right child stands (the left one follows it; -1: it is a leaf) and
-its first and last + 1 triangle; order (m,) the triangles' own numbers; normals (m, 7, 3) of its face, its edges
-01, 12 and 20 and its corners, which are also the regions 0 to 6 in which its nearest point can be.
+A BVH is five arrays, with its triangles in leaf order: corners (m, 3, 3); boxes (k, 6) of least and greatest
+coordinates; bvh_nodes (k, 3): index of the right child (the left one follows the node; -1: leaf), first and last + 1
+triangle; triangle_order (m,): indices in the mesh; pseudonormals (m, 7, 3) of the face, its edges 01, 12, 20 and its
+corners. These are also the features 0 to 6 that can contain a closest point.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from cajole.arrays import Array, IndexArray
 from cajole.jit import njit
 
-# below this many triangles boxes cost more than they save
+# with fewer triangles boxes cost more than they save
 MAX_LEAF_TRIANGLES = 4
-# halving 2^64 triangles goes no deeper
+# depth of a binary tree of 2^64 triangles
 MAX_TREE_DEPTH = 64
 
 
 @njit(cache=True)
 def build_bvh(corners: Array) -> tuple[IndexArray, Array, IndexArray]:
-    """The order, boxes and links of a tree over `corners` (m, 3, 3): halves of equal number along the longest side."""
+    """Order, unset boxes and nodes of a BVH of `corners` (m, 3, 3): median splits along the longest side."""
     m = len(corners)
     middles = np.empty((m, 3))
     for t in range(m):
@@ -56,7 +56,7 @@ def build_bvh(corners: Array) -> tuple[IndexArray, Array, IndexArray]:
 
 @njit(cache=True)
 def refit_bvh(corners: Array, bvh_nodes: IndexArray, boxes: Array) -> None:
-    """Fill the boxes of a tree, children before their parents, for the present `corners` in the order of leaves."""
+    """Fill the boxes of a BVH for the current `corners` in leaf order, children before parents."""
     for node in range(len(bvh_nodes) - 1, -1, -1):
         right, first, last = bvh_nodes[node]
         for a in range(3):
@@ -73,7 +73,7 @@ def refit_bvh(corners: Array, bvh_nodes: IndexArray, boxes: Array) -> None:
 
 @njit(cache=True)
 def find_closest_on_triangle(x: float, y: float, z: float, t: Array) -> tuple[float, float, float, int]:
-    """The point of triangle t (3, 3) nearest to (x, y, z), and its region (Ericson 2005, 5.1.5)."""
+    """The point of triangle t (3, 3) closest to (x, y, z), and its feature (Ericson 2005, 5.1.5)."""
     abx, aby, abz = t[1, 0] - t[0, 0], t[1, 1] - t[0, 1], t[1, 2] - t[0, 2]
     acx, acy, acz = t[2, 0] - t[0, 0], t[2, 1] - t[0, 1], t[2, 2] - t[0, 2]
     px, py, pz = x - t[0, 0], y - t[0, 1], z - t[0, 2]
@@ -106,7 +106,7 @@ def find_closest_on_triangle(x: float, y: float, z: float, t: Array) -> tuple[fl
 
 @njit(cache=True)
 def compute_squared_box_distance(x: float, y: float, z: float, box: Array) -> float:
-    """The squared distance of (x, y, z) from a box (6,), zero inside."""
+    """Squared distance of (x, y, z) to a box (6,), zero inside."""
     dx = max(box[0] - x, 0.0, x - box[3])
     dy = max(box[1] - y, 0.0, y - box[4])
     dz = max(box[2] - z, 0.0, z - box[5])
@@ -124,9 +124,9 @@ def find_nearest_triangle(
     max_squared_distance: float,
     hint: int,
 ) -> tuple[int, float, float, float, float, int]:
-    """Slot, squared distance, nearest point and region of the nearest triangle closer than √within; slot -1: none.
+    """Slot, squared distance, point and feature of the closest triangle within √max_squared_distance; slot -1: none.
 
-    hint: a triangle that is likely near, -1 for none; it is looked at first.
+    hint: a triangle that is probably near and is tested first, or -1.
     """
     best, slot, region = max_squared_distance, -1, 0
     bx, by, bz = 0.0, 0.0, 0.0
@@ -155,7 +155,7 @@ def find_nearest_triangle(
             compute_squared_box_distance(x, y, z, boxes[node + 1]),
             compute_squared_box_distance(x, y, z, boxes[right]),
         )
-        # the nearer child is taken up first, so it goes on top
+        # the nearer child is visited first, so it goes on top
         if one <= two:
             nodes[waiting], squares[waiting], nodes[waiting + 1], squares[waiting + 1] = right, two, node + 1, one
         else:
@@ -166,7 +166,7 @@ def find_nearest_triangle(
 
 @njit(cache=True)
 def compute_side_sign(x: float, y: float, z: float, cx: float, cy: float, cz: float, normal: Array) -> float:
-    """1 where (x, y, z) lies on the side of its nearest point c to which the pseudonormal points, else -1."""
+    """1 if (x, y, z) is on the side of the pseudonormal at its closest point c, else -1."""
     return 1.0 if (x - cx) * normal[0] + (y - cy) * normal[1] + (z - cz) * normal[2] >= 0.0 else -1.0
 
 
@@ -186,7 +186,7 @@ def find_closest_points(
     normal: Array,
     feature: IndexArray,
 ) -> None:
-    """Fill the answers for `points` (k, 3); where nothing is closer than `within` they stay as they are."""
+    """Fill the result arrays for `points` (k, 3); points without a triangle within `max_distance` are not changed."""
     hint = -1
     for i in range(len(points)):
         x, y, z = points[i]

@@ -1,4 +1,4 @@
-"""Compiled search for the cells of a grid that triangles touch."""
+"""Compiled voxelisation of triangles: the grid cells that they intersect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cajole.jit import njit
 
-# cells are unit cubes here; a triangle this close to one counts as touching it, so that rounding leaves no gap
+# in unit cells; triangles this close to a cell intersect it, so that rounding leaves no gap
 TOUCH_TOLERANCE = 1e-9
 
 
@@ -15,7 +15,7 @@ TOUCH_TOLERANCE = 1e-9
 def _is_separating_axis(
     nx: float, ny: float, nz: float, t: NDArray[np.float64], cx: float, cy: float, cz: float
 ) -> bool:
-    """Whether axis n separates triangle t from the unit cube centred at c."""
+    """True if axis n separates triangle t from the unit cube centred at c."""
     p0 = nx * (t[0, 0] - cx) + ny * (t[0, 1] - cy) + nz * (t[0, 2] - cz)
     p1 = nx * (t[1, 0] - cx) + ny * (t[1, 1] - cy) + nz * (t[1, 2] - cz)
     p2 = nx * (t[2, 0] - cx) + ny * (t[2, 1] - cy) + nz * (t[2, 2] - cz)
@@ -25,7 +25,7 @@ def _is_separating_axis(
 
 @njit(cache=True)
 def _is_intersecting_cell(t: NDArray[np.float64], cx: float, cy: float, cz: float) -> bool:
-    """Whether triangle t (3, 3) meets the unit cube centred at c: no separating axis among faces, normal and edges."""
+    """True if triangle t (3, 3) intersects the unit cube centred at c (separating axis test)."""
     if _is_separating_axis(1.0, 0.0, 0.0, t, cx, cy, cz) or _is_separating_axis(0.0, 1.0, 0.0, t, cx, cy, cz):
         return False
     if _is_separating_axis(0.0, 0.0, 1.0, t, cx, cy, cz):
@@ -46,7 +46,7 @@ def _is_intersecting_cell(t: NDArray[np.float64], cx: float, cy: float, cz: floa
 
 @njit(cache=True)
 def mark_intersected_cells(corners: NDArray[np.float64], touched: NDArray[np.bool_]) -> None:
-    """Set touched[i, j, k] where a triangle of `corners` (m, 3, 3) meets the closed cell from (i, j, k) one further."""
+    """Set touched[i, j, k] if a triangle of `corners` (m, 3, 3) intersects the closed unit cell at (i, j, k)."""
     low, high = np.empty(3, np.int64), np.empty(3, np.int64)
     for f in range(len(corners)):
         t = corners[f]

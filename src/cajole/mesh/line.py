@@ -1,4 +1,4 @@
-"""MeshLine: line segments, such as ropes and nets of springs that close no triangles, and the tubes that show them."""
+"""MeshLine: line segments, such as ropes and nets of springs, and tubes that display them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from cajole.mesh.base import (
 )
 from cajole.mesh.tet import MeshTet
 
-# radius of the tubes that stand for lines where only triangles can be drawn, as a share of the mesh's size: thin, but
-# a few pixels wide in a picture of the whole mesh
+# radius of the tubes that display lines, as a share of the mesh size: a few pixels in a picture of the whole mesh
 RELATIVE_TUBE_RADIUS = 0.005
 TUBE_SIDES = 6
 
@@ -31,8 +30,8 @@ TUBE_SIDES = 6
 class MeshLine(Mesh):
     """Line segments: vertices (n, 3) [m]; lines (m, 2) indices from 0.
 
-    `notes` tells of repeated or unused vertices and repeated lines. Raises MeshError for anything that cannot be lines:
-    empty, not finite, out of range, without length.
+    `notes` lists repeated or unused vertices and repeated lines. Raises MeshError for invalid lines: empty, not finite,
+    out of range, without length.
     """
 
     lines: IndexArray
@@ -42,7 +41,13 @@ class MeshLine(Mesh):
     def __init__(self, vertices: ArrayLike, lines: ArrayLike):
         points = validate_vertices(vertices)
         elements = validate_elements(lines, "lines", 2, len(points))
-        _require_nonzero_lengths(points, elements)
+        short = (points[elements[:, 0]] == points[elements[:, 1]]).all(axis=1)
+        if short.any():
+            i = int(np.argmax(short))
+            raise MeshError(
+                f"lines[{i}] joins {elements[i].tolist()}, two vertices at one place ({int(short.sum())} such); "
+                "remove it"
+            )
         object.__setattr__(self, "vertices", make_read_only(points))
         object.__setattr__(self, "lines", make_read_only(elements))
         notes = describe_duplicate_elements(elements, "lines", len(points)) + describe_vertex_defects(
@@ -64,16 +69,16 @@ class MeshLine(Mesh):
 
     @cached_property
     def surface_vertices(self) -> IndexArray:
-        """(k,) the vertices that a line uses, in order: all of them are seen."""
+        """(k,) the vertices that a line uses, in order; all of them are visible."""
         return make_read_only(np.flatnonzero(self.used_vertex_mask))
 
     def moved(self, vertices: ArrayLike) -> MeshLine:
-        """The same lines with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its length."""
+        """The same lines with other vertices (n, 3) [m]. Raises MeshError if one loses its length."""
         return MeshLine(self._checked_positions(vertices), self.lines)
 
     @cached_property
     def tube_mesh(self) -> MeshTri:
-        """Thin tubes around the lines, for what draws triangles only; `tubes_at` gives their vertices elsewhere."""
+        """Thin tubes around the lines; `compute_tube_vertices` gives their vertices for other positions."""
         sides = np.arange(TUBE_SIDES)
         a, b = sides, (sides + 1) % TUBE_SIDES
         one = np.concatenate(
@@ -84,11 +89,11 @@ class MeshLine(Mesh):
 
     @property
     def tube_line_vertices(self) -> IndexArray:
-        """(12 m,) the vertex of the lines that each vertex of `tubes` belongs to."""
+        """(12 m,) the line vertex of each vertex of `tube_mesh`."""
         return np.repeat(self.lines.reshape(-1), TUBE_SIDES)
 
     def compute_tube_vertices(self, positions: Array) -> Array:
-        """(12 m, 3) [m] the vertices of `tubes` while those of the lines are at positions (n, 3)."""
+        """(12 m, 3) [m] the vertices of `tube_mesh` for line vertices at positions (n, 3)."""
         start, end = positions[self.lines[:, 0]], positions[self.lines[:, 1]]
         axis = _normalise(end - start)
         helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
@@ -100,7 +105,7 @@ class MeshLine(Mesh):
 
 
 def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet | MeshTri:
-    """`mesh` if it has triangles or tets; raise InputError for one of lines, saying what `purpose` needs them."""
+    """`mesh` if it has triangles or tets, else raise InputError. purpose: subject of the message, such as "enrich"."""
     if isinstance(mesh, MeshLine):
         raise InputError(
             f"{purpose} needs triangles or tets, but the mesh has lines only; lines are for BodySprings, which "
@@ -111,13 +116,4 @@ def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet
 
 def _normalise(vectors: Array) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-
-
-def _require_nonzero_lengths(vertices: Array, lines: IndexArray) -> None:
-    short = (vertices[lines[:, 0]] == vertices[lines[:, 1]]).all(axis=1)
-    if short.any():
-        i = int(np.argmax(short))
-        raise MeshError(
-            f"lines[{i}] joins {lines[i].tolist()}, two vertices at one place ({int(short.sum())} such); remove it"
-        )
+    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))

@@ -11,9 +11,6 @@ from cajole.mesh.base import MeshTri
 from cajole.mesh.cubes import compute_cell_corners, split_cubes_into_tets
 from cajole.mesh.tet import MeshTet
 
-# more cells than any machine this runs on could simulate: refuse before memory runs out
-MAX_CELLS = 20_000_000
-
 
 def box_tets(
     nx: int, ny: int, nz: int, *, size: ArrayLike = (1.0, 1.0, 1.0), origin: ArrayLike = (0.0, 0.0, 0.0)
@@ -55,8 +52,8 @@ def grid_triangles(nx: int, ny: int, *, size: ArrayLike = (1.0, 1.0), origin: Ar
 
 def _require_cell_counts(values: tuple[int, ...], names: tuple[str, ...]) -> tuple[int, ...]:
     cells = tuple(require_integer(value, name) for value, name in zip(values, names))
-    if np.prod([float(n) for n in cells]) > MAX_CELLS:
-        raise InputError(f"{' x '.join(map(str, cells))} cells are more than {MAX_CELLS}; ask for fewer")
+    if np.prod([float(n) for n in cells]) > 20_000_000:  # refuse before memory runs out
+        raise InputError(f"{' x '.join(map(str, cells))} cells are more than 20000000; ask for fewer")
     return cells
 
 

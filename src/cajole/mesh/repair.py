@@ -1,4 +1,4 @@
-"""Repair of triangle meshes: drop triangles without area, and remove slivers without opening the surface."""
+"""Repair of triangle meshes: remove triangles without area, and slivers without opening the surface."""
 
 from __future__ import annotations
 
@@ -13,25 +13,16 @@ from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
 from cajole.mesh.base import MeshTri, find_degenerate_triangles, make_read_only, validate_vertices
 
-# area over the longest edge squared: 0.43 of an equilateral triangle, 0.001 where the height is 1/500 of the base
-SLIVER_QUALITY = 1e-3
-# above a tenth, ordinary triangles would count as slivers
-MAX_SLIVER_QUALITY = 0.1
-# a sliver whose shortest edge is below this multiple of `quality` of its longest is a needle: its ends become one
-NEEDLE_RATIO = 4.0
-# flips can turn one sliver into another; meshes that take more passes are slivers throughout
-MAX_PASSES = 20
-
 
 def drop_degenerate_triangles(vertices: ArrayLike, triangles: ArrayLike) -> MeshTri:
-    """A MeshTri of the triangles that have an area; `notes` says how many were dropped.
+    """A MeshTri of the triangles with an area; `notes` has the number of the others, which are common in files.
 
-    Files of drawn surfaces often hold slivers without area; nothing can be computed on those.
-    Raises MeshError for everything else that MeshTri refuses, and when no triangle is left.
+    Raises MeshError for other errors that MeshTri rejects, and if no triangle is left.
     """
     points = validate_vertices(vertices)
     elements = require_index_array(triangles, "triangles", (None, 3), len(points), error=MeshError)
-    good = _find_nondegenerate(points, elements)
+    a, b, c = elements.T
+    good = (a != b) & (b != c) & (c != a) & ~find_degenerate_triangles(points, elements)[0]
     if not good.any():
         raise MeshError(
             f"none of the {len(elements)} triangles has an area, so that no mesh is left; check the file's faces"
@@ -42,7 +33,7 @@ def drop_degenerate_triangles(vertices: ArrayLike, triangles: ArrayLike) -> Mesh
 
 
 def weld_vertices(vertices: Array, triangles: IndexArray) -> tuple[Array, IndexArray]:
-    """Vertices at exactly one position made one, in order of first use, and the triangles renumbered."""
+    """Merge vertices at equal positions, in order of first use, and renumber the triangles."""
     _, first, number = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -55,20 +46,21 @@ def compute_triangle_qualities(vertices: Array, triangles: IndexArray) -> Array:
     return np.asarray(areas / longest**2)
 
 
-def remove_slivers(mesh: MeshTri, quality: float = SLIVER_QUALITY) -> tuple[MeshTri, IndexArray]:
-    """The mesh without triangles below `quality`, area / longest edge², and numbers (n,): its vertices' new indices.
+def remove_slivers(mesh: MeshTri, quality: float = 1e-3) -> tuple[MeshTri, IndexArray]:
+    """Remove triangles below `quality`, area / longest edge²; return the mesh and the new vertex indices (n,).
 
-    Three vertices nearly in line: the longest edge is flipped, or the triangle dropped where that edge is on the
-    boundary. A needle: the two ends of its shortest edge become one vertex. The surface stays closed where it was;
-    `numbers` is -1 where a vertex was dropped, and `notes` tells what was done.
-    Raises MeshError where slivers are left that none of this removes.
+    The default quality is a height of 1/500 of the base; equilateral triangles have 0.43. If three vertices are nearly
+    collinear, the longest edge is flipped, or the triangle dropped if that edge is on the boundary. The ends of the
+    shortest edge of a needle are merged. A closed surface stays closed. The indices are -1 for dropped vertices.
+    Raises MeshError if slivers remain.
     """
     require_instance(mesh, MeshTri, "mesh")
-    if require_positive(quality, "quality") > MAX_SLIVER_QUALITY:
-        raise InputError(f"quality is {quality:g}, but must be at most {MAX_SLIVER_QUALITY}; slivers are far below")
+    if require_positive(quality, "quality") > 0.1:
+        raise InputError(f"quality is {quality:g}, but must be at most 0.1; slivers are far below")
     triangles, number = mesh.triangles, np.arange(len(mesh.vertices))
     removed = 0
-    for _ in range(MAX_PASSES):
+    # flips can create slivers; a mesh that needs more passes consists of slivers
+    for _ in range(20):
         step = _SliverPass(mesh.vertices, triangles.copy(), quality)
         if not step.run():
             break
@@ -91,7 +83,7 @@ def remove_slivers(mesh: MeshTri, quality: float = SLIVER_QUALITY) -> tuple[Mesh
 
 @dataclass
 class _SliverPass:
-    """One pass over the slivers of a triangle list, worst first; no triangle is changed twice."""
+    """One pass over the slivers of a triangle list, worst first; each triangle is changed at most once."""
 
     vertices: Array
     triangles: IndexArray
@@ -105,7 +97,7 @@ class _SliverPass:
         self.change_count = 0
 
     def run(self) -> bool:
-        """Change what can be changed; whether anything was."""
+        """Remove the slivers that can be removed; return True if there were any."""
         if not len(self.slivers):
             return False
         half = topology.HalfEdges(self.triangles, len(self.vertices))
@@ -122,7 +114,7 @@ class _SliverPass:
         return self.change_count > 0
 
     def collect_triangles(self) -> IndexArray:
-        """The triangles that are left."""
+        """The remaining triangles."""
         rows = self.merge_targets[self.triangles[~self._is_dropped]]
         a, b, c = rows.T
         return np.ascontiguousarray(rows[(a != b) & (b != c) & (c != a)])
@@ -132,25 +124,22 @@ class _SliverPass:
         ends = self.vertices[corners[topology.TRI_EDGES]]
         lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
         longest, shortest = int(np.argmax(lengths)), int(np.argmin(lengths))
-        if lengths[shortest] <= NEEDLE_RATIO * self.quality * lengths[longest]:
-            return self._merge_vertices(*corners[topology.TRI_EDGES[shortest]])
+        if lengths[shortest] <= 4.0 * self.quality * lengths[longest]:  # a needle: merge the ends of its shortest edge
+            kept, removed = corners[topology.TRI_EDGES[shortest]]
+            around = np.isin(self.triangles, (kept, removed)).any(axis=1)
+            if (self._is_modified & around).any():
+                return False
+            self.merge_targets[removed] = kept
+            self._is_modified |= around
+            return True
         edge = 3 * sliver + longest
         if self._is_boundary[edge]:
             self._is_modified[sliver] = self._is_dropped[sliver] = True
             return True
         return self._flip_edge(edge, int(self._twin[edge]))
 
-    def _merge_vertices(self, kept: int, removed: int) -> bool:
-        """Make two vertices one; not where a neighbour of either was changed in this pass."""
-        around = np.isin(self.triangles, (kept, removed)).any(axis=1)
-        if (self._is_modified & around).any():
-            return False
-        self.merge_targets[removed] = kept
-        self._is_modified |= around
-        return True
-
     def _flip_edge(self, edge: int, twin: int) -> bool:
-        """Triangles abc and bad become adc and dbc, if both are better than the sliver and no edge cd exists."""
+        """Replace triangles abc and bad by adc and dbc if both are better than the sliver and no edge cd exists."""
         if twin < 0 or self._is_modified[twin // 3]:
             return False
         (one, i), (two, j) = divmod(edge, 3), divmod(twin, 3)
@@ -165,10 +154,3 @@ class _SliverPass:
         self._edges.add((int(min(c, d)), int(max(c, d))))
         self._is_modified[[one, two]] = True
         return True
-
-
-def _find_nondegenerate(vertices: Array, triangles: IndexArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    a, b, c = triangles.T
-    distinct = (a != b) & (b != c) & (c != a)
-    flat, _, _ = find_degenerate_triangles(vertices, triangles)
-    return distinct & ~flat

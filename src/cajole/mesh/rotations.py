@@ -8,13 +8,13 @@ from cajole.arrays import Array
 
 
 def compute_minimal_rotation(a: Array, b: Array, max_angle: float = np.pi) -> Array:
-    """(3, 3) the least turn that takes the direction of `a` (3,) to that of `b`, or `most` [rad] of it."""
+    """(3, 3) the minimal rotation of the direction of `a` (3,) to that of `b`, by at most `max_angle` [rad]."""
     axis = np.cross(a, b)
     sine, cosine = float(np.linalg.norm(axis)), float(a @ b)
     if sine == 0.0:
         if cosine >= 0.0:
             return np.eye(3)
-        # opposite: any axis across will do
+        # opposite directions: any perpendicular axis
         axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
         sine = float(np.linalg.norm(axis))
     angle = min(float(np.arctan2(np.linalg.norm(np.cross(a, b)), cosine)), max_angle)

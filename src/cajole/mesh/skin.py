@@ -1,4 +1,4 @@
-"""What is seen of a body: a coloured surface that follows the tets inside it."""
+"""Skin: a coloured surface that follows the tets in which it is embedded."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cajole.errors import InputError
 from cajole.mesh.base import MeshTri, make_read_only
 from cajole.mesh.embedding import Embedding
 
-# the colour of what has none, sRGB: a blue that stands out from most backgrounds
+# default colour, sRGB: a blue that stands out from most backgrounds
 DEFAULT_COLOR = (0.30, 0.52, 0.72)
 
 
 @dataclass(frozen=True, eq=False)
 class Skin:
-    """A surface with colours and named parts, carried by a cage of tets when it has an embedding.
+    """A surface with colours and named parts, deformed by a cage of tets if it has an embedding.
 
-    mesh: k vertices; colors: (k, 3) sRGB in 0..1, or one (3,) for all; parts: names; labels: (k,) the part of each
-    vertex; gloss: (k,) in 0..1, from chalk to a wet eye, or one for all; embedding: of the mesh's vertices, or None for
-    a skin that stays. What is left out is plain: `Skin(mesh, embedding=embed(mesh, cage))`.
-    Raises InputError for values outside these ranges or lengths that do not match.
+    mesh: k vertices; colors: (k, 3) sRGB in 0..1, or one (3,) for all; parts: names; labels: (k,) part of each vertex;
+    gloss: (k,) in 0..1, or one for all; embedding: of the vertices of `mesh`, or None for a static skin. Only the mesh
+    is required: `Skin(mesh, embedding=embed(mesh, cage))`.
+    Raises InputError for values outside of these ranges and lengths that do not match.
     """
 
     mesh: MeshTri
@@ -48,19 +48,11 @@ class Skin:
         named = not isinstance(self.parts, str) and all(isinstance(part, str) for part in parts)
         if not named or not parts or len(set(parts)) < len(parts):
             raise InputError(f"parts is {format_value(self.parts)}, but must be different names, at least one")
-        _set_read_only(
-            self,
-            "colors",
-            require_unit_interval_array(_broadcast_value(self.colors, (3,), count), "colors", (count, 3)),
-        )
-        _set_read_only(
-            self, "gloss", require_unit_interval_array(_broadcast_value(self.gloss, (), count), "gloss", (count,))
-        )
-        _set_read_only(
-            self,
-            "labels",
-            require_index_array(_broadcast_value(self.labels, (), count), "labels", (count,), len(parts)),
-        )
+        colors = require_unit_interval_array(_broadcast_value(self.colors, (3,), count), "colors", (count, 3))
+        gloss = require_unit_interval_array(_broadcast_value(self.gloss, (), count), "gloss", (count,))
+        labels = require_index_array(_broadcast_value(self.labels, (), count), "labels", (count,), len(parts))
+        for name, array in (("colors", colors), ("gloss", gloss), ("labels", labels)):
+            object.__setattr__(self, name, make_read_only(array.copy()))
         object.__setattr__(self, "parts", parts)
         if self.embedding is not None:
             require_instance(self.embedding, Embedding, "embedding")
@@ -71,9 +63,9 @@ class Skin:
             )
 
     def deform(self, cage_positions: ArrayLike) -> Array:
-        """The skin's vertices as the cage moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
+        """The skin vertices for positions of the cage: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
-        Raises InputError when the skin has no embedding, or for positions of another cage.
+        Raises InputError if the skin has no embedding, or for positions of another cage.
         """
         if self.embedding is None:
             raise InputError("this skin has no embedding and follows nothing; give it one with embed(mesh, cage)")
@@ -88,12 +80,8 @@ class Skin:
         return np.flatnonzero(self.labels == self.parts.index(name))
 
 
-def _set_read_only(skin: Skin, name: str, array: Array | IndexArray) -> None:
-    object.__setattr__(skin, name, make_read_only(array.copy()))
-
-
 def _broadcast_value(value: ArrayLike, item_shape: tuple[int, ...], count: int) -> ArrayLike:
-    """`value` of shape `one` repeated `count` times; anything else as it is."""
+    """A value of shape `item_shape` repeated `count` times; other values unchanged."""
     try:
         return np.broadcast_to(np.asarray(value), (count, *item_shape)) if np.shape(value) == item_shape else value
     except ValueError:  # ragged, which the check explains

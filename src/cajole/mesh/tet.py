@@ -29,8 +29,8 @@ class MeshTet(Mesh):
     """Tetrahedra of positive volume.
 
     vertices: (n, 3) [m]; tets: (m, 4) indices from 0. Tets of negative volume are flipped (their last two vertices
-    swapped); `notes` tells of that and of repeated or unused vertices and repeated tets.
-    Raises MeshError for anything that cannot be a solid: empty, not finite, out of range, flat.
+    swapped); `notes` lists these, repeated or unused vertices, and repeated tets.
+    Raises MeshError for invalid solids: empty, not finite, out of range, flat.
     """
 
     tets: IndexArray
@@ -41,7 +41,15 @@ class MeshTet(Mesh):
         points = validate_vertices(vertices)
         elements = validate_elements(tets, "tets", 4, len(points))
         volumes = compute_signed_volumes(points, elements)
-        _require_nonzero_volumes(points, elements, volumes)
+        longest = compute_longest_edges(points, elements, topology.TET_EDGES)
+        flat = np.abs(volumes) <= MIN_ELEMENT_QUALITY * longest**3
+        if flat.any():
+            i = int(np.argmax(flat))
+            raise MeshError(
+                f"tets[{i}] (vertices {elements[i].tolist()}) is flat: volume {abs(volumes[i]):.3g} m³ with a longest "
+                f"edge of {longest[i]:.3g} m, below {MIN_ELEMENT_QUALITY:g} of that edge cubed ({int(flat.sum())} "
+                "such); remove it or move its vertices apart"
+            )
         inverted = volumes < 0
         elements[inverted] = elements[inverted][:, [0, 1, 3, 2]]
         notes = [f"{int(inverted.sum())} tets had negative volume and were flipped"] if inverted.any() else []
@@ -62,12 +70,12 @@ class MeshTet(Mesh):
 
     @cached_property
     def volume(self) -> float:
-        """The volume of all tets together [m³]."""
+        """The total volume [m³]."""
         return float(self.volumes.sum())
 
     @cached_property
     def shape_gradients(self) -> Array:
-        """(m, 4, 3) [1/m] the gradient of each linear shape function: ∇Nᵢ, with Nᵢ(xⱼ) = δᵢⱼ."""
+        """(m, 4, 3) [1/m] gradients ∇Nᵢ of the linear shape functions, Nᵢ(xⱼ) = δᵢⱼ."""
         a, b, c = np.moveaxis(self.vertices[self.tets[:, 1:]] - self.vertices[self.tets[:, :1]], 1, 0)
         # rows of the inverse of [a b c] are the cross products over the determinant
         last = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1) / (6 * self.volumes)[:, None, None]
@@ -75,9 +83,9 @@ class MeshTet(Mesh):
 
     @cached_property
     def surface(self) -> MeshTri:
-        """The faces that belong to one tet only, facing outward, on the same vertex numbering.
+        """The faces of only one tet, facing outward, on the same vertex numbering.
 
-        Raises MeshError when there is none, because every tet stands twice in the mesh.
+        Raises MeshError if there is none because every tet occurs twice.
         """
         faces = topology.find_boundary_faces(self.tets, len(self.vertices))
         if not len(faces):
@@ -86,21 +94,21 @@ class MeshTet(Mesh):
 
     @cached_property
     def dihedral_angles(self) -> Array:
-        """(m, 6) [degrees] the inner angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
+        """(m, 6) [degrees] the dihedral angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
         one, two = topology.TET_EDGES[::-1].T  # the faces at edge ij are those opposite the other two vertices
         first, second = self.shape_gradients[:, one], self.shape_gradients[:, two]
         sine = np.linalg.norm(np.cross(first, second), axis=2)
         return make_read_only(np.degrees(np.arctan2(sine, -(first * second).sum(axis=2))))
 
     def is_manifold(self) -> bool:
-        """Whether at most two tets meet at every face and the surface is closed, without pinched edges or vertices."""
+        """True if every face has at most two tets and the surface is closed, without pinched edges or vertices."""
         if describe_duplicate_elements(self.tets, "tets", len(self.vertices)):
             return False
         crowded = topology.count_max_tets_per_face(self.tets, len(self.vertices)) > 2
         return not crowded and self.surface.is_closed() and self.surface.is_manifold()
 
     def moved(self, vertices: ArrayLike) -> MeshTet:
-        """The same tets with their vertices elsewhere, (n, 3) [m]. Raises MeshError where a tet is inverted or flat."""
+        """The same tets with other vertices (n, 3) [m]. Raises MeshError if a tet is inverted or flat."""
         points = self._checked_positions(vertices)
         inverted = compute_signed_volumes(points, self.tets) < 0
         if inverted.any():
@@ -115,15 +123,3 @@ def compute_signed_volumes(vertices: Array, tets: IndexArray) -> Array:
     """(m,) [m³] det[x₁-x₀, x₂-x₀, x₃-x₀] / 6."""
     x0, x1, x2, x3 = (vertices[column] for column in tets.T)
     return np.asarray(np.einsum("ij,ij->i", x1 - x0, np.cross(x2 - x0, x3 - x0)) / 6)
-
-
-def _require_nonzero_volumes(vertices: Array, tets: IndexArray, volumes: Array) -> None:
-    longest = compute_longest_edges(vertices, tets, topology.TET_EDGES)
-    flat = np.abs(volumes) <= MIN_ELEMENT_QUALITY * longest**3
-    if flat.any():
-        i = int(np.argmax(flat))
-        raise MeshError(
-            f"tets[{i}] (vertices {tets[i].tolist()}) is flat: volume {abs(volumes[i]):.3g} m³ with a longest edge of "
-            f"{longest[i]:.3g} m, below {MIN_ELEMENT_QUALITY:g} of that edge cubed ({int(flat.sum())} such); "
-            "remove it or move its vertices apart"
-        )

@@ -1,4 +1,4 @@
-"""Who touches whom: edges, boundary faces, orientation and fans of element lists. Indices only, no positions."""
+"""Connectivity of element lists: edges, components, boundary faces, half-edges, orientation, vertex fans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TET_FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
 
 
 def encode_rows(rows: NDArray[np.integer[Any]], vertex_count: int) -> IndexArray:
-    """One int64 per row of indices in [0, limit): equal exactly where the rows are equal, ordered like them."""
+    """One int64 key per row of vertex indices: equal for equal rows, and ordered like the rows."""
     key = rows[:, 0].astype(np.int64)
     span = vertex_count
     for column in rows.T[1:]:
@@ -31,20 +31,20 @@ def encode_rows(rows: NDArray[np.integer[Any]], vertex_count: int) -> IndexArray
 
 
 def find_unique_edges(elements: IndexArray, pairs: NDArray[np.int64], vertex_count: int) -> IndexArray:
-    """(k, 2) the distinct edges of all elements, each with its smaller index first, in order."""
+    """(k, 2) the distinct edges of all elements, smaller index first, sorted."""
     ends = np.sort(elements[:, pairs].reshape(-1, 2), axis=1)
     _, first = np.unique(encode_rows(ends, vertex_count), return_index=True)
     return ends[first]
 
 
 def build_adjacency(edges: IndexArray, vertex_count: int) -> sparse.csr_matrix:
-    """(limit, limit) symmetric matrix with a one wherever an edge joins two vertices."""
+    """(n, n) symmetric matrix, 1 where an edge joins two vertices."""
     rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
     return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(vertex_count, vertex_count))
 
 
 def label_components(edges: IndexArray, used: NDArray[np.bool_]) -> IndexArray:
-    """(n,) the number of each vertex's connected component, -1 where no element uses the vertex."""
+    """(n,) the connected component of each vertex, -1 for unused vertices."""
     _, labels = csgraph.connected_components(build_adjacency(edges, len(used)), directed=False)
     result = np.full(len(used), -1, dtype=np.int64)
     result[used] = np.unique(labels[used], return_inverse=True)[1]
@@ -52,22 +52,23 @@ def label_components(edges: IndexArray, used: NDArray[np.bool_]) -> IndexArray:
 
 
 def find_boundary_faces(tets: IndexArray, vertex_count: int) -> IndexArray:
-    """(k, 3) the faces that belong to one tet only, turned outward, in the order of their tets."""
+    """(k, 3) the faces of only one tet, facing outward, in the order of their tets."""
     faces = tets[:, TET_FACES].reshape(-1, 3)
     _, first, count = np.unique(
         encode_rows(np.sort(faces, axis=1), vertex_count), return_index=True, return_counts=True
     )
-    return faces[np.sort(first[count == 1])]
+    boundary: IndexArray = faces[np.sort(first[count == 1])]
+    return boundary
 
 
 def count_max_tets_per_face(tets: IndexArray, vertex_count: int) -> int:
-    """How many tets meet at the most crowded face: 2 in a proper mesh of more than one tet."""
+    """The largest number of tets at one face: 2 in a valid mesh of more than one tet."""
     faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
     return int(np.unique(encode_rows(faces, vertex_count), return_counts=True)[1].max())
 
 
 def triangulate_polygons(counts: IndexArray, corners: IndexArray) -> IndexArray:
-    """(m, 3) polygons of `counts` corners each, all `corners` in a row, as fans of triangles around each first one."""
+    """(m, 3) triangle fans of polygons with `counts` corners each; `corners` are those of all polygons in sequence."""
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(counts)), counts - 2)
     step = np.arange(len(owner)) - np.repeat(np.cumsum(counts - 2) - (counts - 2), counts - 2)
@@ -75,14 +76,14 @@ def triangulate_polygons(counts: IndexArray, corners: IndexArray) -> IndexArray:
 
 
 class HalfEdges:
-    """The directed edges of a triangle list, grouped by the undirected edge they lie on.
+    """The half-edges of a triangle list, grouped by edge.
 
-    Half-edge h belongs to triangle h // 3 and runs from its corner h % 3 to the next corner.
+    Half-edge h runs from corner h % 3 of triangle h // 3 to the next corner.
     """
 
     def __init__(self, triangles: IndexArray, vertex_count: int):
         self.ends = triangles[:, TRI_EDGES].reshape(-1, 2)
-        # (3m,) the corner that each half-edge's triangle has across it
+        # (3m,) the corner opposite of each half-edge in its triangle
         self.opposite_vertices = np.roll(triangles, -2, axis=1).reshape(-1)
         keys = encode_rows(np.sort(self.ends, axis=1), vertex_count)
         self.sort_order = np.argsort(keys, kind="stable")
@@ -92,28 +93,28 @@ class HalfEdges:
 
     @property
     def twin_pairs(self) -> IndexArray:
-        """(k, 2) half-edges that meet at an edge of exactly two triangles."""
+        """(k, 2) the two half-edges of each edge of exactly two triangles."""
         start = self.edge_starts[self.edge_valences == 2]
         return np.stack([self.sort_order[start], self.sort_order[start + 1]], axis=1)
 
     @property
     def consistent_mask(self) -> NDArray[np.bool_]:
-        """(k,) whether the two half-edges of each pair run against each other, as consistent orientation asks."""
+        """(k,) True for twin pairs with opposite directions: their triangles are oriented consistently."""
         one, two = self.twin_pairs.T
         return np.asarray(self.ends[one, 0] != self.ends[two, 0])
 
     @property
     def has_empty_boundary(self) -> bool:
-        """Whether every edge is walked as often in one direction as in the other: the boundary is empty."""
+        """True if every edge has as many half-edges in each direction, so that the boundary chain is zero."""
         sign = np.where(self.ends[:, 0] < self.ends[:, 1], 1, -1)[self.sort_order]
         return not np.add.reduceat(sign, self.edge_starts).any()
 
 
 def find_orientation_flips(half_edges: HalfEdges, triangle_count: int) -> tuple[NDArray[np.bool_], int]:
-    """Which of `count` triangles to flip so that neighbours agree, and how many cannot be made to agree.
+    """Mask (m,) of the triangles to flip for consistent orientation, and the number that cannot be oriented.
 
-    Each triangle stands twice, as it is and flipped; joining compatible copies across edges of two triangles
-    splits every orientable patch into its two orientations, of which the one with fewer flips is taken.
+    In a graph of two copies of each triangle, one of them flipped, edges join compatible copies of neighbours. Each
+    orientable patch has two components, of which the one with fewer flips is taken.
     """
     one, two = half_edges.twin_pairs.T // 3
     cross = np.where(half_edges.consistent_mask, 0, triangle_count)
@@ -129,7 +130,7 @@ def find_orientation_flips(half_edges: HalfEdges, triangle_count: int) -> tuple[
 
 
 def count_vertex_fans(triangles: IndexArray, half_edges: HalfEdges) -> int:
-    """The number of fans of triangles around vertices: as many as used vertices exactly when none is pinched."""
+    """The number of triangle fans around vertices: equal to the number of used vertices if none is pinched."""
     corners = np.arange(triangles.size).reshape(triangles.shape)
     one, two = half_edges.twin_pairs.T
     starts = corners.reshape(-1)

@@ -1,4 +1,4 @@
-"""Solids from any triangles: the cells a surface touches or encloses, cut into tets."""
+"""Voxelisation: the grid cells that a surface intersects or encloses, cut into tets."""
 
 from __future__ import annotations
 
@@ -14,41 +14,39 @@ from cajole.mesh.base import MeshTri
 from cajole.mesh.cubes import CUBE_CORNERS, compute_cell_corners, split_cubes_into_tets
 from cajole.mesh.tet import MeshTet
 
-# cells along the longest side; beyond this the grid alone needs gigabytes
-MAX_RESOLUTION = 256
-# of a cell, left free at each end of the box, so that flat sides lie inside the outermost cells, not between two
-GRID_MARGIN = 1e-3
-# of a cell: the least margin of the shorter sides, above the distance at which a triangle touches a cell
-MIN_GRID_MARGIN = 1e-6
-
 
 def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshTet:
-    """The cells of a regular grid that triangles touch or enclose, as tets; every vertex of `mesh` lies inside.
+    """The cells of a regular grid that triangles intersect or enclose, as tets; every vertex of `mesh` lies inside.
 
-    resolution: cells along the longest side. The triangles may be open, cross each other or stand alone: a surface
-    with holes gives its shell and whatever it still encloses. Cells that would meet at an edge or a corner only, a
-    hinge without stiffness, are joined by filling in between, so the result's surface is always a manifold.
-    keep: "all" pieces, or the "largest" only (then other pieces' vertices lie outside).
-    Raises InputError for anything but a MeshTri, and for a resolution outside 1..256.
+    resolution: cells along the longest side. The triangles may be open, intersecting or disconnected: a surface with
+    holes gives its shell and what it still encloses. Cells that meet only at an edge or a corner, a hinge without
+    stiffness, are joined by additional cells, so that the surface of the result is a manifold.
+    keep: "all" components, or only the "largest" (the vertices of the others then lie outside).
+    Raises InputError for other types, and for a resolution outside 1..256.
     """
     if not isinstance(mesh, MeshTri):
         raise InputError(f"voxelise needs a MeshTri, not {type(mesh).__name__}")
-    resolution = require_integer(resolution, "resolution", maximum=MAX_RESOLUTION)
+    resolution = require_integer(resolution, "resolution", maximum=256)  # the grid alone would need gigabytes
     require_choice(keep, "keep", ("all", "largest"))
-    origin, step, shape = _build_grid(mesh.bounds, resolution)
-    filled = fill_until_manifold(
-        fill_interior(find_intersected_cells((mesh.vertices[mesh.triangles] - origin) / step, shape))
-    )
+    # a grid centred on the bounds, with a margin, so that flat sides lie inside the outermost cells, not between two;
+    # the margin of the shorter sides is above the tolerance of the intersection test
+    extent = mesh.bounds[1] - mesh.bounds[0]
+    step = float(extent.max()) / (resolution - 2 * 1e-3)
+    nx, ny, nz = (int(n) for n in np.maximum(1, np.ceil(extent / step + 2 * 1e-6)))
+    origin = mesh.bounds.mean(axis=0) - np.array([nx, ny, nz]) * step / 2
+    touched = find_intersected_cells((mesh.vertices[mesh.triangles] - origin) / step, (nx, ny, nz))
+    filled = fill_until_manifold(fill_interior(touched))
     if keep == "largest":
-        filled = _select_largest_component(filled)
+        labels, pieces = _label_cell_components(filled)
+        sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
+        sizes[0] = 0
+        filled = np.asarray(labels == sizes.argmax())
     return _build_tet_mesh(filled, origin, step)
 
 
 def find_intersected_cells(corners: Array, shape: tuple[int, int, int]) -> BoolArray:
-    """The unit cells that triangles (m, 3, 3), in grid coordinates, meet."""
-    from cajole.mesh.kernels_voxels import (
-        mark_intersected_cells,
-    )  # compiled code loads slowly; most users of meshes never need it
+    """The unit cells that triangles (m, 3, 3), in grid coordinates, intersect."""
+    from cajole.mesh.kernels_voxels import mark_intersected_cells  # compiled code loads slowly
 
     touched = np.zeros(shape, dtype=bool)
     mark_intersected_cells(np.ascontiguousarray(corners), touched)
@@ -56,13 +54,13 @@ def find_intersected_cells(corners: Array, shape: tuple[int, int, int]) -> BoolA
 
 
 def fill_interior(touched: BoolArray) -> BoolArray:
-    """Touched cells and those that no path through faces of free cells joins to the grid's outside."""
+    """Touched cells, and free cells that are not connected through faces to the outside of the grid."""
     labels, _ = _label_cell_components(np.pad(~touched, 1, constant_values=True))
     return np.asarray(labels != labels[0, 0, 0])[1:-1, 1:-1, 1:-1]
 
 
 def fill_until_manifold(cells: BoolArray) -> BoolArray:
-    """Fill cells until no two meet at an edge or a corner alone, and the same for free cells: a manifold surface."""
+    """Fill cells until neither filled nor free cells meet only at an edge or a corner: a manifold surface."""
     grid = np.pad(cells, 1)
     while True:
         blocks = [grid[tuple(slice(o, n - 1 + o) for o, n in zip(corner, grid.shape))] for corner in CUBE_CORNERS]
@@ -76,7 +74,7 @@ def fill_until_manifold(cells: BoolArray) -> BoolArray:
 
 @cache
 def _build_repair_table() -> NDArray[np.uint8]:
-    """For each of the 256 ways to fill a 2 x 2 x 2 block: itself when proper, else its bounding box filled."""
+    """For each of the 256 patterns of a 2 x 2 x 2 block: itself if manifold, else its filled bounding box."""
     table = np.arange(256, dtype=np.uint8)
     for code in range(256):
         block = np.zeros((2, 2, 2), dtype=bool)
@@ -89,27 +87,11 @@ def _build_repair_table() -> NDArray[np.uint8]:
 
 
 def _label_cell_components(cells: BoolArray) -> tuple[NDArray[np.int64], int]:
-    """Pieces of cells that share faces, numbered from 1, and their count."""
-    from scipy import ndimage  # loads slowly, and only this needs it
+    """Components of face-connected cells, numbered from 1, and their count."""
+    from scipy import ndimage  # loads slowly
 
     labels, pieces = ndimage.label(cells)
     return labels, int(pieces)
-
-
-def _build_grid(bounds: Array, resolution: int) -> tuple[Array, float, tuple[int, int, int]]:
-    """Origin, cell size [m] and shape of a grid around the bounds, centred on them."""
-    extent = bounds[1] - bounds[0]
-    step = float(extent.max()) / (resolution - 2 * GRID_MARGIN)
-    shape = np.maximum(1, np.ceil(extent / step + 2 * MIN_GRID_MARGIN)).astype(int)
-    origin = bounds.mean(axis=0) - shape * step / 2
-    return origin, step, (int(shape[0]), int(shape[1]), int(shape[2]))
-
-
-def _select_largest_component(filled: BoolArray) -> BoolArray:
-    labels, pieces = _label_cell_components(filled)
-    sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
-    sizes[0] = 0
-    return np.asarray(labels == sizes.argmax())
 
 
 def _build_tet_mesh(filled: BoolArray, origin: Array, step: float) -> MeshTet:

@@ -1,17 +1,17 @@
 """Run a parser in a child process with limits on CPU time and memory.
 
-Parsers of foreign formats can crash on a damaged file, never return, or allocate all memory. In a child process none of
-that reaches the caller: whatever happens there becomes a FileError here.
+Parsers of foreign formats can crash on a damaged file, hang, or allocate all memory. In a child process each of these
+becomes a FileError in the caller.
 
 The CPU limit counts CPU seconds of the child, so that a busy machine never makes a valid file fail. The child sets both
 limits on itself, with `resource`, before it imports the parser. The parent ends a child only when it is cancelled, or
 when the child sleeps for `blocked_seconds` without using the CPU. Where `resource` is missing (Windows) there is no
 memory limit, and the wall-clock time is limited instead.
 
-The result comes back as a JSON document and raw array bytes in a temporary folder; nothing is unpickled, and sizes and
-types are checked against the length of the file before anything is read.
+The result is a JSON document and raw array bytes in a temporary folder. Nothing is unpickled, and sizes and types are
+checked against the length of the file before it is read.
 
-This bounds what a file can cost. It does not confine the child: it has the file access of its user.
+This limits the cost of a file. It does not restrict the child, which has the file access of its user.
 """
 
 from __future__ import annotations
@@ -35,42 +35,31 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.errors import FileError, InputError
 from cajole.progress import ProgressCallback, report_progress
 
-# what a parser returns: arrays, and text, numbers and lists of text by name
-ParserValues = Mapping[str, Any]
-# a parser: the file, its own arguments, and a function that takes the fraction done
-Parser = Callable[..., ParserValues]
+# called with the file, further arguments, and report=, a function of the fraction done; returns arrays, text, numbers
+# and lists of text by name
+Parser = Callable[..., Mapping[str, Any]]
 
 CPU_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE = "CAJOLE_PARSER_CPU_SECONDS", "CAJOLE_PARSER_MEMORY_BYTES"
 
-# seconds between two looks at the child; a cancelled read ends within this time
+# seconds between two polls of the child; a cancelled read ends within this time
 _POLL_INTERVAL = 0.1
-# how often the child notes how far it is [s]
-_PROGRESS_INTERVAL = 0.1
 _MAX_DOCUMENT_BYTES, _MAX_MESSAGE_LENGTH, _MAX_STDERR_BYTES = 16 << 20, 2000, 4096
-_DTYPE_PATTERN = re.compile(r"[<|][biuf][1248]")
-# one thread: CPU time is then time, and no thread of a parser reserves memory
-_SINGLE_THREAD_ENVIRONMENT = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PXR_WORK_THREAD_LIMIT"), "1"
-)
-_SIGNAL_NAMES = {4: "illegal instruction", 6: "abort", 7: "bus error", 8: "arithmetic error", 11: "segmentation fault"}
 _SIGXCPU, _SIGKILL = 24, 9
-_PR_SET_PDEATHSIG = 1
 
 
-# of the innermost `reporting_to`
+# the callback of the innermost `reporting_to`
 _listener: ContextVar[ProgressCallback | None] = ContextVar("listener", default=None)
 
 
 @contextlib.contextmanager
 def reporting_to(progress: ProgressCallback | None) -> Iterator[None]:
-    """Inside the block, children that are started without a progress of their own report to this one.
+    """Inside the block, children that are started without a callback of their own report to this one.
 
-    So whoever calls a reader that takes no progress can still end its child, by returning False.
+    A caller of a reader without `progress` can thus still cancel it.
     """
     token = _listener.set(progress)
     try:
@@ -81,18 +70,18 @@ def reporting_to(progress: ProgressCallback | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ParserLimits:
-    """What a child process may use."""
+    """Resource limits of a child process."""
 
-    # CPU time of all its threads [s]
+    # CPU time of all threads [s]
     cpu_seconds: float
-    # private memory, and bytes of the result
+    # private memory, and size of the result [bytes]
     memory_bytes: int
-    # wall-clock time that it may sleep without using the CPU [s]; a slow disk or network wakes it far more often
+    # wall-clock time without use of the CPU [s]; a slow disk or network wakes the child far more often
     blocked_seconds: float = 300.0
 
     @classmethod
     def for_file(cls, path: Path) -> ParserLimits:
-        """Limits for a file of this size: 60 s + 20 s/MB and 4 GiB + 64 bytes a byte, or as the environment says.
+        """Limits by file size: 60 s + 20 s/MB and 4 GiB + 64 bytes per byte, or those of the environment variables.
 
         Measured: text USD takes 0.15 s/MB; bones that move 40,000 points for 240 frames 1.6 s and 0.5 GB from 0.6 MB.
         """
@@ -103,7 +92,7 @@ class ParserLimits:
 
     @property
     def wall_seconds(self) -> float:
-        """Wall-clock limit where CPU time cannot be limited [s]: 20 times the CPU limit, for a busy machine."""
+        """Wall-clock limit if CPU time cannot be measured [s]: 20 times the CPU limit, for a busy machine."""
         return 20 * self.cpu_seconds + self.blocked_seconds
 
 
@@ -114,11 +103,11 @@ def run_in_child(
     limits: ParserLimits | None = None,
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
-    """The values that `parser(path, *arguments, report=...)` returns, from a child process.
+    """Call `parser(path, *arguments, report=...)` in a child process, and return its values.
 
-    parser: a function of a module, which the child imports. limits: None for `Limits.for_file`; progress: None for that
-    of the `reporting_to` around the call, if there is one.
-    Raises FileError with what the parser raised, or when it crashed or went over a limit, and Cancelled.
+    parser: a module-level function, which the child imports. limits: default `ParserLimits.for_file`; progress: default
+    the callback of the enclosing `reporting_to`.
+    Raises FileError with the error of the parser, or if it crashed or exceeded a limit, and Cancelled.
     """
     limits = ParserLimits.for_file(path) if limits is None else limits
     progress = _listener.get() if progress is None else progress
@@ -133,7 +122,24 @@ def run_in_child(
             "cpu_seconds": limits.cpu_seconds,
             "memory_bytes": limits.memory_bytes,
         }
-        with _start_child(request, path) as child:
+        # one thread: CPU time then equals time, and no thread of a parser reserves memory
+        single = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PXR_WORK_THREAD_LIMIT")
+        search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-m", __name__, json.dumps(request)],
+                env=os.environ | dict.fromkeys(single, "1") | {"PYTHONPATH": search},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C reaches only the parent, which then ends the child
+            )
+        except OSError as reason:
+            raise FileError(
+                f"cannot read {path}: no child process could be started for it ({reason.strerror or reason}); "
+                "end other programs and try again"
+            ) from reason
+        with child:
             tail = _StreamTail(child.stderr)
             try:
                 code = _wait_for_child(child, folder, limits, path, progress)
@@ -145,7 +151,7 @@ def run_in_child(
 
 
 def summarise_error(reason: BaseException) -> str:
-    """The reason in one line: USD's messages name its own source files, and may hold bytes that are not text."""
+    """The reason in one line: messages of USD name its own source files, and may contain bytes that are not text."""
     try:
         text = str(reason).strip()
     except UnicodeDecodeError:
@@ -168,28 +174,8 @@ def _read_environment_limit(name: str, default: float) -> float:
     raise InputError(f"the environment variable {name} is {text!r}; it must be a number of at least 1")
 
 
-def _start_child(request: Mapping[str, Any], path: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", __name__, json.dumps(request)]
-    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
-    environment = os.environ | _SINGLE_THREAD_ENVIRONMENT | {"PYTHONPATH": search}
-    try:
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches the parent alone, which then ends the child
-        )
-    except OSError as reason:
-        raise FileError(
-            f"cannot read {path}: no child process could be started for it ({reason.strerror or reason}); "
-            "end other programs and try again"
-        ) from reason
-
-
 class _StreamTail:
-    """The last bytes of a stream, which a thread drains so that its writer never waits."""
+    """The last bytes of a stream. A thread drains it, so that its writer never blocks."""
 
     def __init__(self, stream: IO[bytes] | None):
         self._stream, self._bytes = stream, b""
@@ -201,7 +187,7 @@ class _StreamTail:
         return self._bytes.decode(errors="replace")
 
     def _drain(self) -> None:
-        # the stream is closed under the thread where a grandchild holds it open
+        # the stream is closed while the thread reads if a grandchild holds it open
         with contextlib.suppress(OSError, ValueError):
             while self._stream is not None and (data := self._stream.read1(1 << 16)):  # type: ignore[attr-defined]
                 self._bytes = (self._bytes + data)[-_MAX_STDERR_BYTES:]
@@ -215,7 +201,10 @@ def _wait_for_child(
         try:
             return child.wait(_POLL_INTERVAL)
         except subprocess.TimeoutExpired:
-            report_progress(progress, _read_fraction(folder), f"reading {path.name}")
+            fraction = 0.0
+            with contextlib.suppress(OSError, ValueError), (folder / "fraction").open("rb") as stream:
+                fraction = float(stream.read(32))
+            report_progress(progress, fraction if 0 <= fraction <= 1 else 0.0, f"reading {path.name}")
         limit = limits.blocked_seconds if clock.has_process_state else limits.wall_seconds
         if clock.measure_blocked_seconds() > limit:
             state = "did not use the CPU" if clock.has_process_state else "did not finish"
@@ -226,10 +215,9 @@ def _wait_for_child(
 
 
 class _BlockedClock:
-    """Wall-clock time that a process has slept without using the CPU [s].
+    """Wall-clock time during which a process has slept without using the CPU [s].
 
-    On Linux, time in which it could run and another process does, or in which it is stopped, does not count. Elsewhere
-    all time counts.
+    On Linux, time in which it is runnable or stopped does not count. Elsewhere all time counts.
     """
 
     def __init__(self, pid: int):
@@ -238,9 +226,9 @@ class _BlockedClock:
         self._last_cpu_ticks, self._blocked_seconds, self._last_poll_time = 0, 0.0, time.monotonic()
 
     def measure_blocked_seconds(self) -> float:
-        """Seconds up to now; call it every `_POLL` seconds."""
+        """The blocked time up to now [s]; call it every `_POLL_INTERVAL` seconds."""
         now = time.monotonic()
-        # a parent that was itself stopped must not count that time
+        # time in which the parent itself was stopped does not count
         step, self._last_poll_time = min(now - self._last_poll_time, 10 * _POLL_INTERVAL), now
         state, cpu = self._read_process_state()
         if state not in "SD" or cpu != self._last_cpu_ticks:
@@ -253,18 +241,11 @@ class _BlockedClock:
         if not self.has_process_state:
             return "S", 0
         try:
-            # after the name, which is in parentheses: state is the first field, utime and stime are 12th and 13th
+            # after the name in parentheses, the state is field 1, utime and stime are fields 12 and 13
             fields = self._stat_file.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
             return fields[0], int(fields[11]) + int(fields[12])
         except (OSError, ValueError, IndexError):
             return "Z", 0
-
-
-def _read_fraction(folder: Path) -> float:
-    with contextlib.suppress(OSError, ValueError), (folder / "fraction").open("rb") as stream:
-        value = float(stream.read(32))
-        return value if 0 <= value <= 1 else 0.0
-    return 0.0
 
 
 def _collect_result(path: Path, folder: Path, limits: ParserLimits, code: int, stderr_text: str) -> dict[str, Any]:
@@ -274,9 +255,10 @@ def _collect_result(path: Path, folder: Path, limits: ParserLimits, code: int, s
             f"probably damaged; if it is not, set the environment variable {CPU_LIMIT_VARIABLE} to a higher limit"
         )
     if code < 0 and "bad_alloc" not in stderr_text:
-        why = {_SIGKILL: "was ended by the system, which may be out of memory"}.get(
-            -code, f"crashed (signal {-code}, {_SIGNAL_NAMES.get(-code, 'unknown')})"
-        )
+        names = {4: "illegal instruction", 6: "abort", 7: "bus error", 8: "arithmetic error", 11: "segmentation fault"}
+        why = f"crashed (signal {-code}, {names.get(-code, 'unknown')})"
+        if code == -_SIGKILL:
+            why = "was ended by the system, which may be out of memory"
         raise FileError(f"cannot read {path}: its parser {why}; the file is damaged: export it again")
     document = _read_document(folder) if code == 0 else None
     if code < 0 or (document and document.get("error") == "memory"):
@@ -289,19 +271,16 @@ def _collect_result(path: Path, folder: Path, limits: ParserLimits, code: int, s
         last = stderr_text.strip().splitlines()[-1:] or [f"exit code {code}"]
         raise FileError(f"cannot read {path}: its parser ended without a result ({last[0][:200]}); try again")
     if "error" in document:
-        raise _build_parser_error(path, str(document["error"]), str(document.get("text"))[:_MAX_MESSAGE_LENGTH])
+        text = str(document.get("text"))[:_MAX_MESSAGE_LENGTH]
+        if document["error"] == "input":
+            raise FileError(text)
+        raise FileError(f"cannot read {path}: it is damaged or not a {path.suffix} file ({text}); export it again")
     try:
         return _read_values(folder, document)
     except (KeyError, TypeError, ValueError, OSError) as reason:
         raise FileError(
             f"cannot read {path}: the result of its parser is damaged ({summarise_error(reason)})"
         ) from None
-
-
-def _build_parser_error(path: Path, kind: str, text: str) -> FileError:
-    if kind == "input":
-        return FileError(text)
-    return FileError(f"cannot read {path}: it is damaged or not a {path.suffix} file ({text}); export it again")
 
 
 def _read_document(folder: Path) -> dict[str, Any] | None:
@@ -315,12 +294,11 @@ def _read_document(folder: Path) -> dict[str, Any] | None:
 
 
 def _read_values(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values, and arrays whose sizes add up to the length of their file."""
+    """Plain values, and arrays whose total size is the length of their file."""
     plain, entries = dict(document["plain"]), [tuple(entry) for entry in document["arrays"]]
     shapes = [tuple(int(length) for length in shape) for _, _, shape in entries]
-    if not all(_DTYPE_PATTERN.fullmatch(kind) for _, kind, _ in entries) or any(
-        n < 0 for shape in shapes for n in shape
-    ):
+    known = all(re.fullmatch(r"[<|][biuf][1248]", kind) for _, kind, _ in entries)
+    if not known or any(n < 0 for shape in shapes for n in shape):
         raise ValueError("an array of unknown type or negative length")
     kinds = [np.dtype(kind) for _, kind, _ in entries]
     sizes = [math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds)]
@@ -336,18 +314,10 @@ def _read_values(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 # --- child
 
 
-def _exit_with_parent(parent: int) -> None:
-    """Have the system end this process with the parent, where it can (Linux): a blocked parser would stay forever."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
-
-
 def _set_resource_limits(cpu_seconds: float, memory_bytes: int) -> None:
-    """Limit this process; each limit that the system does not have is left out."""
+    """Limit the resources of this process, as far as the system supports it."""
     with contextlib.suppress(OSError):
-        # where memory runs out all the same, the system ends this process first
+        # if memory runs out nevertheless, the system ends this process first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     try:
         import resource
@@ -356,7 +326,7 @@ def _set_resource_limits(cpu_seconds: float, memory_bytes: int) -> None:
     cpu = math.ceil(cpu_seconds)
     wanted = {
         "RLIMIT_CPU": (cpu, cpu + 5),
-        # not RLIMIT_AS: address space that is only reserved, as allocators and threads do, is no memory
+        # not RLIMIT_AS, which would also count address space that threads and allocators only reserve
         "RLIMIT_DATA": (memory_bytes, memory_bytes),
         "RLIMIT_FSIZE": (memory_bytes, memory_bytes),
         "RLIMIT_CORE": (0, 0),
@@ -371,7 +341,7 @@ def _set_resource_limits(cpu_seconds: float, memory_bytes: int) -> None:
 
 
 class _ProgressFile:
-    """Writes the fraction done for the parent to read, now and then."""
+    """Writes the fraction done, at most every 0.1 s, for the parent to read."""
 
     def __init__(self, folder: Path):
         self._file, self._next_write_time = folder / "fraction", 0.0
@@ -379,7 +349,7 @@ class _ProgressFile:
     def __call__(self, fraction: float) -> None:
         now = time.monotonic()
         if now >= self._next_write_time:
-            self._next_write_time = now + _PROGRESS_INTERVAL
+            self._next_write_time = now + 0.1
             self._file.write_text(f"{fraction:.6f}", encoding="ascii")
 
 
@@ -392,7 +362,11 @@ def _run_parser(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         )
         arrays = {key: value for key, value in found.items() if isinstance(value, np.ndarray)}
         with (folder / "arrays.bin").open("wb") as stream:
-            entries = [[key, *_write_array(stream, value)] for key, value in arrays.items()]
+            entries = []
+            for key, value in arrays.items():
+                little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+                little.tofile(stream)
+                entries.append([key, little.dtype.str, list(value.shape)])
         return {"plain": {key: found[key] for key in found if key not in arrays}, "arrays": entries}
     except InputError as reason:
         return {"error": "input", "text": str(reason)}
@@ -402,21 +376,19 @@ def _run_parser(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         return {"error": "damage", "text": summarise_error(reason)}
 
 
-def _write_array(stream: IO[bytes], array: NDArray[Any]) -> tuple[str, list[int]]:
-    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    little.tofile(stream)
-    return little.dtype.str, list(array.shape)
-
-
 def _run_child_process(text: str) -> None:
     request = json.loads(text)
     if sys.platform.startswith("linux"):
-        _exit_with_parent(request["parent"])
+        # end with the parent: a blocked parser would never end
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, _SIGKILL)  # PR_SET_PDEATHSIG
+            if os.getppid() != request["parent"]:  # it ended before the call
+                os._exit(1)
     _set_resource_limits(request["cpu_seconds"], request["memory_bytes"])
     folder = Path(request["folder"])
     document = _run_parser(request, folder)
     (folder / "result.json").write_text(json.dumps(document), encoding="ascii")
-    # Python would wait for the threads of a parser at exit, and a damaged file can break those as well
+    # Python would wait at exit for the threads of a parser, which a damaged file can block
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""GLB: the container, its JSON and bytes, and the mesh with morph targets in it.
+"""Parse GLB files: container, accessors, and a mesh with morph targets.
 
 Runs in a child process (`cajole.parsers.child_process`): a short JSON can ask for many frames of many targets.
 """
@@ -27,41 +27,33 @@ from cajole.parsers.frame_rates import (
 GLB_HEADER = struct.Struct("<4sII")
 CHUNK_HEADER = struct.Struct("<I4s")
 _COMPONENT_DTYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_COMPONENTS_PER_TYPE = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
-# extensions that change nothing about where vertices are, or that the accessors below already understand
+# extensions that do not change vertex positions, or that the accessors below support
 _SUPPORTED_EXTENSIONS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit", "EXT_texture_webp"}
-_LINES, _TRIANGLES = 1, 4
-# vertices of an element, and the name of an array of such elements, by glTF's number of the primitive mode
-_PRIMITIVE_MODES = {_LINES: (2, "lines"), _TRIANGLES: (3, "triangles")}
-# keys of a node that move it
-_TRANSFORMS = frozenset({"matrix", "translation", "rotation", "scale"})
-# a frame this close to a key, in keys, is that key: times are in single precision
-_KEY_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class GlbDocument:
-    """The JSON and the bytes of a GLB file."""
+    """The JSON document and the binary chunk of a GLB file."""
 
     path: Path
     json: dict[str, Any]
     data: NDArray[np.uint8]
 
     def build_damage_error(self, what: str) -> FileError:
-        """The error where what the file says of itself does not fit together."""
+        """A FileError for contradictions in the file."""
         return FileError(f"{self.path}: {what}; the file is damaged: export it again")
 
     def get_entry(self, kind: str, index: Any) -> dict[str, Any]:
-        """One entry of a list of the JSON."""
+        """An entry of a top-level list of the JSON, such as nodes."""
         entries = self.json.get(kind, [])
         if not isinstance(index, int) or not 0 <= index < len(entries):
             raise self.build_damage_error(f"it refers to {kind}[{index}], and has {len(entries)} of them")
         return dict(entries[index])
 
     def read_accessor(self, index: Any) -> NDArray[Any]:
-        """(count, width) the values of an accessor, as floats where they are normalised integers."""
+        """(count, width) the values of an accessor; normalised integers as floats."""
         accessor = self.get_entry("accessors", index)
-        count, width = int(accessor["count"]), _COMPONENTS_PER_TYPE[accessor["type"]]
+        count, width = int(accessor["count"]), {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}[accessor["type"]]
         dtype = np.dtype(_COMPONENT_DTYPES[accessor["componentType"]])
         if not 0 < count <= len(self.data):
             raise self.build_damage_error(f"accessor {index} claims {count} values in {len(self.data)} bytes")
@@ -71,19 +63,16 @@ class GlbDocument:
                 accessor["bufferView"], int(accessor.get("byteOffset", 0)), dtype, (count, width)
             )
         if "sparse" in accessor:
-            values = self._apply_sparse_values(values.copy(), accessor["sparse"])
+            values, sparse = values.copy(), accessor["sparse"]
+            changed, at, what = int(sparse["count"]), sparse["indices"], sparse["values"]
+            if not 0 < changed <= len(values):
+                raise self.build_damage_error(f"an accessor of {len(values)} values has {changed} sparse ones")
+            kind = np.dtype(_COMPONENT_DTYPES[at["componentType"]])
+            rows = self._read_buffer_view(at["bufferView"], int(at.get("byteOffset", 0)), kind, (changed, 1))[:, 0]
+            start = int(what.get("byteOffset", 0))
+            values[rows] = self._read_buffer_view(what["bufferView"], start, dtype, (changed, width))
         if accessor.get("normalized") and dtype.kind in "iu":
             values = np.maximum(values / np.iinfo(dtype).max, -1.0)
-        return values
-
-    def _apply_sparse_values(self, values: NDArray[Any], sparse: dict[str, Any]) -> NDArray[Any]:
-        count, where, what = int(sparse["count"]), sparse["indices"], sparse["values"]
-        if not 0 < count <= len(values):
-            raise self.build_damage_error(f"an accessor of {len(values)} values has {count} sparse ones")
-        kind = np.dtype(_COMPONENT_DTYPES[where["componentType"]])
-        rows = self._read_buffer_view(where["bufferView"], int(where.get("byteOffset", 0)), kind, (count, 1))[:, 0]
-        shape = (count, values.shape[1])
-        values[rows] = self._read_buffer_view(what["bufferView"], int(what.get("byteOffset", 0)), values.dtype, shape)
         return values
 
     def _read_buffer_view(self, index: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
@@ -101,7 +90,7 @@ class GlbDocument:
 
 
 def open_glb(path: Path) -> GlbDocument:
-    """The document of a file. Raises FileError where it is cut short, of another kind, or needs what is not read."""
+    """Open a file. Raises FileError if it is truncated, of another kind, or needs an unsupported extension."""
     size = path.stat().st_size
     if size < GLB_HEADER.size + CHUNK_HEADER.size:
         raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
@@ -120,7 +109,7 @@ def open_glb(path: Path) -> GlbDocument:
 
 
 def _read_chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The content of the chunk that `data` starts with, and what follows it."""
+    """The content of the first chunk in `data`, and the data after it."""
     length, found = CHUNK_HEADER.unpack(data[: CHUNK_HEADER.size].tobytes())
     if found != kind or CHUNK_HEADER.size + length > len(data):
         raise FileError(f"{path}: a chunk {kind!r} was expected, and {found!r} of {length} bytes came; export it again")
@@ -129,7 +118,7 @@ def _read_chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArr
 
 @dataclass(frozen=True)
 class MorphAnimation:
-    """Weights (keys, targets) of the morph targets at times (keys,) [s], stepwise or linear."""
+    """Weights (keys, targets) of the morph targets at times (keys,) [s], with stepped or linear interpolation."""
 
     times: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -138,7 +127,8 @@ class MorphAnimation:
     def interpolate_weights(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """(frames, targets) the weights at other times."""
         place = np.interp(times, self.times, np.arange(len(self.times)))
-        place = np.where(np.abs(place - np.rint(place)) < _KEY_TOLERANCE, np.rint(place), place)
+        # times are in single precision: a frame this close to a key is that key
+        place = np.where(np.abs(place - np.rint(place)) < 1e-3, np.rint(place), place)
         low = np.floor(place).astype(np.int64)
         share = 0.0 if self.is_stepped else (place - low)[:, None]
         return (1 - share) * self.weights[low] + share * self.weights[np.minimum(low + 1, len(self.times) - 1)]
@@ -147,11 +137,11 @@ class MorphAnimation:
 def parse_glb(
     path: Path, prim: str | None, include_surface: bool, *, report: Callable[[float], None]
 ) -> dict[str, Any]:
-    """The mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
+    """Read the mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
 
-    positions: (frames, n, 3) [m], z up; fps, start_frame, name. Where `surface` is wanted also stored: (n, 3) the base
-    shape as it is in the file; triangles: (m, 3) or lines: (m, 2); colors: (n, 3) linear, where every
-    primitive has them; own: whether Cajole wrote the file.
+    Returns positions (frames, n, 3) [m], z up; fps, start_frame, name. With `include_surface` also stored: (n, 3) the
+    base shape of the file; triangles (m, 3) or lines (m, 2); colors (n, 3), linear, if all primitives have them; own:
+    True if Cajole wrote the file.
     """
     with np.errstate(all="ignore"):
         document = open_glb(path)
@@ -176,11 +166,12 @@ def parse_glb(
 
 
 def _read_cajole_extras(document: GlbDocument) -> dict[str, Any]:
-    """What our writer notes beside the standard: rate and first frame."""
+    """The frame rate and first frame that Cajole writes beside the standard data."""
     return dict(document.json.get("extras", {}).get("cajole", {}))
 
 
 def _select_node(document: GlbDocument, wanted: str | None) -> int:
+    """The index of the node with the wanted mesh."""
     nodes = {index: dict(node) for index, node in enumerate(document.json.get("nodes", [])) if "mesh" in node}
     names = {i: str(n.get("name") or document.get_entry("meshes", n["mesh"]).get("name", i)) for i, n in nodes.items()}
     found = [i for i in nodes if wanted in (None, names[i])]
@@ -199,9 +190,9 @@ def _select_node(document: GlbDocument, wanted: str | None) -> int:
 
 
 def _compute_world_matrix(document: GlbDocument, node: int) -> NDArray[np.float64]:
-    """(4, 4) from the node's coordinates to the scene's; columns are the images of the axes."""
+    """(4, 4) transform from node to scene coordinates."""
     parents = {child: i for i, n in enumerate(document.json["nodes"]) for child in n.get("children", [])}
-    # a dict, which keeps the order and is searched in constant time: chains may have any length
+    # a dict keeps the order and is searched in constant time: chains may be long
     chain, last = {node: None}, node
     while last in parents:
         last = parents[last]
@@ -214,7 +205,7 @@ def _compute_world_matrix(document: GlbDocument, node: int) -> NDArray[np.float6
     matrix = np.eye(4)
     for index in chain:
         part = document.get_entry("nodes", index)
-        if not _TRANSFORMS.isdisjoint(part):
+        if not {"matrix", "translation", "rotation", "scale"}.isdisjoint(part):
             matrix = _compute_local_matrix(part) @ matrix
     return matrix
 
@@ -248,22 +239,19 @@ def _read_morph_animation(document: GlbDocument, node: int, primitives: list[dic
     for animation in document.json.get("animations", []):
         for channel in animation["channels"]:
             if channel["target"].get("node") == node and channel["target"]["path"] == "weights":
-                return _read_animation_sampler(document, dict(animation["samplers"][channel["sampler"]]), targets)
+                sampler = dict(animation["samplers"][channel["sampler"]])
+                way = sampler.get("interpolation", "LINEAR")
+                if way not in ("LINEAR", "STEP"):
+                    raise FileError(f"{document.path}: {way} animation is not read; export it with linear keys")
+                times = document.read_accessor(sampler["input"])[:, 0].astype(np.float64)
+                weights = document.read_accessor(sampler["output"]).astype(np.float64).reshape(len(times), targets)
+                return MorphAnimation(times, weights, way == "STEP")
     at_rest = document.get_entry("meshes", document.get_entry("nodes", node)["mesh"]).get("weights") or [0.0] * targets
     return MorphAnimation(np.zeros(1), np.array([at_rest], dtype=np.float64).reshape(1, targets))
 
 
-def _read_animation_sampler(document: GlbDocument, sampler: dict[str, Any], targets: int) -> MorphAnimation:
-    way = sampler.get("interpolation", "LINEAR")
-    if way not in ("LINEAR", "STEP"):
-        raise FileError(f"{document.path}: {way} animation is not read; export it with linear keys")
-    times = document.read_accessor(sampler["input"])[:, 0].astype(np.float64)
-    weights = document.read_accessor(sampler["output"]).astype(np.float64).reshape(len(times), targets)
-    return MorphAnimation(times, weights, way == "STEP")
-
-
 def _choose_frame_times(document: GlbDocument, animation: MorphAnimation) -> tuple[NDArray[np.float64], float]:
-    """The times to read at, evenly spaced, and their frames per second."""
+    """Evenly spaced times to evaluate, and their frames per second."""
     noted = _read_cajole_extras(document).get("fps")
     rate = estimate_frame_rate(animation.times, document.path)
     if len(animation.times) == 1:
@@ -286,49 +274,36 @@ def _evaluate_positions(
     result = np.empty((len(weights), n, 3), dtype=choose_frame_dtype(len(weights), n))
     for frame, shares in enumerate(weights):
         report(frame / len(weights))
-        pieces = [_apply_morph_targets(document, p, points, shares) for p, points in zip(primitives, base)]
+        pieces = []
+        for primitive, rest in zip(primitives, base):
+            points = rest.astype(np.float64)  # x = x₀ + Σᵢ wᵢ dᵢ
+            for index in np.flatnonzero(shares):
+                target = primitive["targets"][index]
+                if "POSITION" in target:
+                    points += shares[index] * _read_positions(document, target["POSITION"])
+            pieces.append(points)
         placed = np.concatenate(pieces) @ world[:3, :3].T + world[:3, 3]
         result[frame] = np.stack([placed[:, 0], -placed[:, 2], placed[:, 1]], axis=1)
     return result
 
 
-def _apply_morph_targets(
-    document: GlbDocument, primitive: dict[str, Any], base: NDArray[Any], target_weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """x = x₀ + Σᵢ wᵢ dᵢ"""
-    points = base.astype(np.float64)
-    for index in np.flatnonzero(target_weights):
-        target = primitive["targets"][index]
-        if "POSITION" in target:
-            points += target_weights[index] * _read_positions(document, target["POSITION"])
-    return points
-
-
-def _read_elements(document: GlbDocument, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
-    """triangles (m, 3) or lines (m, 2), whichever all primitives have."""
-    modes = {primitive.get("mode", _TRIANGLES) for primitive in primitives}
-    if len(modes) != 1 or not modes <= _PRIMITIVE_MODES.keys():
+def _read_surface(document: GlbDocument, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
+    """The base shape, triangles (m, 3) or lines (m, 2), and linear colours if all primitives have them."""
+    modes = {primitive.get("mode", 4) for primitive in primitives}
+    if modes not in ({1}, {4}):  # LINES, TRIANGLES
         raise FileError(
             f"{document.path}: only triangles, or lines alone, are read, not strips, points or a mixture; "
             "triangulate it"
         )
-    corners, name = _PRIMITIVE_MODES[modes.pop()]
+    corners, name = (2, "lines") if modes == {1} else (3, "triangles")
     pieces, first = [], 0
     for primitive, points in zip(primitives, base):
         own = document.read_accessor(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
         pieces.append(own.reshape(-1, corners).astype(np.int64) + first)
         first += len(points)
-    return {name: np.concatenate(pieces)}
-
-
-def _read_surface(document: GlbDocument, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
-    found = {"stored": np.concatenate(base), "own": bool(_read_cajole_extras(document))}
-    return found | _read_elements(document, primitives, base) | _read_colors(document, primitives)
-
-
-def _read_colors(document: GlbDocument, primitives: list[dict[str, Any]]) -> dict[str, NDArray[np.float64]]:
-    """Linear colours of all vertices, where every piece has them."""
-    if not all("COLOR_0" in p["attributes"] for p in primitives):
-        return {}
-    colors = [document.read_accessor(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
-    return {"colors": np.concatenate(colors)}
+    found: dict[str, Any] = {"stored": np.concatenate(base), "own": bool(_read_cajole_extras(document))}
+    found[name] = np.concatenate(pieces)
+    if all("COLOR_0" in p["attributes"] for p in primitives):
+        colors = [document.read_accessor(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
+        found["colors"] = np.concatenate(colors)
+    return found

@@ -1,4 +1,4 @@
-"""USD: a Mesh or TetMesh whose points, or whose transforms, move, as plain arrays.
+"""Parse USD files: a Mesh or TetMesh with moving points or transforms, as plain arrays.
 
 Runs in a child process (`cajole.parsers.child_process`): usd-core crashes on some damaged files and never returns
 from others.
@@ -24,11 +24,8 @@ Frames = NDArray[np.floating[Any]]
 
 USD_PACKAGE = OptionalPackage(("pxr",), "usd-core", "usd", "reading and writing USD files")
 
-# USD's y-up axes in our z-up ones: (x, y, z) -> (x, -z, y), for row vectors
+# y up to z up, (x, y, z) -> (x, -z, y), for row vectors
 _Y_UP_TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-
-# of a frame: an end of the stage this close to a whole step is one
-_TIME_CODE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def load_pxr() -> PxrModules:
 
 @dataclass(frozen=True)
 class UsdPrimSource:
-    """A prim that moves, on its stage."""
+    """A moving prim on its stage."""
 
     pxr: PxrModules
     path: Path
@@ -66,11 +63,11 @@ class UsdPrimSource:
         return self.pxr.UsdGeom.PointBased(self.prim).GetPointsAttr()
 
     def transform_to_world(self, points: NDArray[np.float64], time_code: Any) -> NDArray[np.float64]:
-        """Local points in our world at a time: ancestors' transforms, then metres, then z up."""
+        """Local points in world coordinates at a time: transforms of ancestors, then metres, then z up."""
         matrix = np.array(self.pxr.UsdGeom.XformCache(time_code).GetLocalToWorldTransform(self.prim))
         world = (points @ matrix[:3, :3] + matrix[3, :3]) * self.pxr.UsdGeom.GetStageMetersPerUnit(self.stage)
         upright = self.pxr.UsdGeom.GetStageUpAxis(self.stage) == self.pxr.UsdGeom.Tokens.z
-        return world if upright else world @ _Y_UP_TO_Z_UP
+        return np.asarray(world if upright else world @ _Y_UP_TO_Z_UP)
 
     def read_local_points(self, time_code: Any) -> NDArray[np.float64]:
         """The points as stored, (n, 3)."""
@@ -93,48 +90,53 @@ class UsdPrimSource:
 def parse_usd(
     path: Path, prim: str | None, include_surface: bool, confined: bool, *, report: Callable[[float], None]
 ) -> dict[str, Any]:
-    """The TetMesh or Mesh called `prim` (a path or a name; None: the only one, or the only one that moves).
+    """Read the TetMesh or Mesh called `prim` (a path or a name; None: the only one, or the only one that moves).
 
-    confined: refuse layers outside of the file's own folder.
-    positions, velocities: (frames, n, 3); fps, start_frame, name, prim; layers: the files that were read. Where
-    `surface` is wanted also what `_shape` returns of the prim, and of its skin with names that begin with "skin_".
+    confined: reject layers outside of the folder of the file.
+    Returns positions, velocities (frames, n, 3); fps, start_frame, name; layers: the files that were read. With
+    `include_surface` also the geometry of the prim (`_read_geometry`), and of its skin with the prefix "skin_".
     """
     pxr = load_pxr()
     with np.errstate(all="ignore"):
         layers = _find_layers(pxr, path, confined)
         stage = pxr.Usd.Stage.Open(str(path))
-        _require_valid_rate(path, stage)
+        rate = stage.GetTimeCodesPerSecond()
+        if not (math.isfinite(rate) and rate > 0):  # USD accepts any number, and its skinning can hang
+            raise FileError(f"{path}: timeCodesPerSecond is {rate}, but must be positive and finite; export it again")
         if not _bake_skinning(stage):
             raise FileError(f"{path}: its bones or blend shapes make no sense; export it with its points baked")
         source = _select_prim(pxr, path, stage, prim)
-        codes, rate = _choose_time_codes(source)
+        codes, fps = _choose_time_codes(source)
         positions = _read_positions(source, codes, report)
         velocities = _read_velocities(source, codes, positions.shape)
         if _is_lines(source.prim):
             first = _read_line_ends(source)[1]
             positions, velocities = positions[:, first], None if velocities is None else velocities[:, first]
+        # the group that contains the mesh, or a mesh without a group
+        parent = source.prim.GetParent()
+        named = source.prim if parent.IsPseudoRoot() else parent
         return {
             "positions": positions,
             **({} if velocities is None else {"velocities": velocities}),
             **(_read_geometry(source) | _read_skin(source) if include_surface else {}),
-            "fps": float(rate),
-            "start_frame": 0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
-            "name": _find_display_name(source),
+            "fps": float(fps),
+            "start_frame": 0 if codes is None else round(codes[0] * fps / rate),
+            "name": str(named.GetDisplayName() or named.GetName()),
             "layers": layers,
         }
 
 
 def _find_layers(pxr: PxrModules, path: Path, confined: bool) -> list[str]:
-    """The files of the layers that the stage is composed of, each checked before USD opens it.
+    """The layer files of the stage, each checked before USD opens it.
 
-    Raises FileError for a layer that is no regular file (USD waits for a pipe forever) and, where `confined`, for one
-    outside of the folder of `path`. Value clips are not followed; where `confined` they are refused.
+    Raises FileError for a layer that is no regular file (USD waits for a pipe forever) and, if `confined`, for one
+    outside of the folder of `path`. Value clips are not followed; if `confined` they are rejected.
     """
     folder = os.path.realpath(path.parent)
     waiting, found = [str(path)], set[str]()
     while waiting:
         file = os.path.realpath(waiting.pop().partition("[")[0])  # without the name inside a .usdz package
-        if file in found or not os.path.exists(file):  # USD itself warns of missing layers and goes on
+        if file in found or not os.path.exists(file):  # USD warns of missing layers and continues
             continue
         if not os.path.isfile(file):
             raise FileError(f"{path}: its layer {file} is no regular file; export it as one file")
@@ -144,53 +146,42 @@ def _find_layers(pxr: PxrModules, path: Path, confined: bool) -> list[str]:
         layer = pxr.Sdf.Layer.FindOrOpen(file)
         if layer is not None:
             waiting += [layer.ComputeAbsolutePath(name) for name in layer.GetCompositionAssetDependencies()]
-            if confined and _has_clips(layer):
+            specs: list[Any] = []
+            if confined:
+                layer.Traverse("/", specs.append)
+            clips = any(spec.IsPrimPath() and layer.GetPrimAtPath(spec).HasInfo("clips") for spec in specs)
+            if clips:
                 raise FileError(f"{path}: value clips name other files; export it as one file")
     return sorted(found)
 
 
-def _has_clips(layer: Any) -> bool:
-    specs: list[Any] = []
-    layer.Traverse("/", specs.append)
-    return any(spec.IsPrimPath() and layer.GetPrimAtPath(spec).HasInfo("clips") for spec in specs)
-
-
-def _require_valid_rate(path: Path, stage: Any) -> None:
-    """USD takes any number, and its skinning does not end for some of them."""
-    rate = stage.GetTimeCodesPerSecond()
-    if not (math.isfinite(rate) and rate > 0):
-        raise FileError(f"{path}: timeCodesPerSecond is {rate}, but must be positive and finite; export it again")
-
-
 def _bake_skinning(stage: Any) -> bool:
-    """Make bones and blend shapes motions of the points that they move, in memory alone; whether that could be done."""
+    """Convert bones and blend shapes to motions of points, in memory. Returns False if USD cannot."""
     from pxr import Usd, UsdSkel
 
     if not any(prim.IsA(UsdSkel.Root) for prim in stage.Traverse()):
         return True
     layer = stage.GetSessionLayer()
-    # at another rate than the stage's, the times of what is written there would be stretched
+    # with another rate than that of the stage, the times of the baked samples would be scaled
     layer.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
     with Usd.EditContext(stage, layer):
         return bool(UsdSkel.BakeSkinning(stage.Traverse()))
-
-
-def _find_display_name(source: UsdPrimSource) -> str:
-    """What the group that holds the mesh is called, or the mesh where it stands alone."""
-    parent = source.prim.GetParent()
-    prim = source.prim if parent.IsPseudoRoot() else parent
-    return str(prim.GetDisplayName() or prim.GetName())
 
 
 def _select_prim(pxr: PxrModules, path: Path, stage: Any, wanted: str | None) -> UsdPrimSource:
     all_prims = [p for p in stage.Traverse() if p.IsA(pxr.UsdGeom.Mesh) or p.IsA(pxr.UsdGeom.TetMesh) or _is_lines(p)]
     found = [p for p in all_prims if wanted in (str(p.GetPath()), p.GetName())]
     if wanted is None:
-        # a skin of ours hangs in another prim and comes with it
+        # a skin that Cajole wrote belongs to another prim
         own = [p for p in all_prims if not p.HasAttribute("cajole:corners")]
         found = [p for p in own if p.IsA(pxr.UsdGeom.TetMesh)] or own
         if len(found) > 1:
-            found = [p for p in found if _has_animation(UsdPrimSource(pxr, path, stage, p))] or found
+            sources = [UsdPrimSource(pxr, path, stage, p) for p in found]
+            found = [
+                s.prim
+                for s in sources
+                if s.points_attribute.GetNumTimeSamples() > 1 or len(s.find_transform_time_codes()) > 1
+            ] or found
     if len(found) != 1:
         names = ", ".join(str(p.GetPath()) for p in all_prims) or "none"
         asked = "prim= must name one" if wanted is None else f"prim={wanted!r} names {len(found)}"
@@ -199,12 +190,12 @@ def _select_prim(pxr: PxrModules, path: Path, stage: Any, wanted: str | None) ->
 
 
 def _is_lines(prim: Any) -> bool:
-    """True for curves that Cajole wrote for a MeshLine: other curves do not say which ends are one vertex."""
+    """True for curves that Cajole wrote for a MeshLine; other curves do not identify shared vertices."""
     return bool(prim.HasAttribute("cajole:lines"))
 
 
 def _read_line_ends(source: UsdPrimSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The vertex number of each end of a line (2m,), and an end of each vertex (n,)."""
+    """The vertex index of each line end (2m,), and one end of each vertex (n,)."""
     ends = np.asarray(_read_cajole_attribute(source, "lines"), dtype=np.int64)
     numbers, first = np.unique(ends, return_index=True)
     points = source.points_attribute.Get(_get_earliest_time(source))
@@ -215,39 +206,27 @@ def _read_line_ends(source: UsdPrimSource) -> tuple[NDArray[np.int64], NDArray[n
     return ends, first
 
 
-def _has_animation(source: UsdPrimSource) -> bool:
-    return source.points_attribute.GetNumTimeSamples() > 1 or len(source.find_transform_time_codes()) > 1
-
-
 def _choose_time_codes(source: UsdPrimSource) -> tuple[NDArray[np.float64] | None, float]:
-    """The codes to read at, evenly spaced, and their frames per second; None where nothing has samples."""
+    """Evenly spaced time codes to read, None if there are no samples, and their frames per second."""
     codes = np.array(sorted({*source.points_attribute.GetTimeSamples(), *source.find_transform_time_codes()}))
     if not len(codes):
         return None, DEFAULT_FPS
     per_second = float(source.stage.GetTimeCodesPerSecond())
     if len(codes) == 1:
         return codes, per_second
-    per_code = estimate_frame_rate(codes, source.path)
-    whole = _extend_to_stage_range(source, codes, per_code or 1.0)
-    if per_code is not None and len(whole) == len(codes):
-        return codes, per_second * per_code
-    return build_uniform_times(whole, per_code or 1.0, source.path), per_second * (per_code or 1.0)
-
-
-def _extend_to_stage_range(
-    source: UsdPrimSource, time_codes: NDArray[np.float64], per_code: float
-) -> NDArray[np.float64]:
-    """The codes, and the ends of what the stage plays where it goes on longer, in whole steps.
-
-    Other programs, Blender among them, leave out samples that repeat the last: the motion rests, and is not over.
-    """
-    if not source.stage.HasAuthoredTimeCodeRange():
-        return time_codes
-    first, last = source.stage.GetStartTimeCode(), source.stage.GetEndTimeCode()
-    before, after = np.floor(np.array([time_codes[0] - first, last - time_codes[-1]]) * per_code + _TIME_CODE_TOLERANCE)
-    start = [time_codes[0] - before / per_code] if before > 0 else []
-    end = [time_codes[-1] + after / per_code] if after > 0 else []
-    return np.concatenate([start, time_codes, end])
+    even_rate = estimate_frame_rate(codes, source.path)
+    per_code, whole = even_rate or 1.0, codes
+    if source.stage.HasAuthoredTimeCodeRange():
+        # Other programs, such as Blender, omit samples that repeat the last one: the motion rests until the end of the
+        # range, in whole steps.
+        first, last = source.stage.GetStartTimeCode(), source.stage.GetEndTimeCode()
+        before, after = np.floor(np.array([codes[0] - first, last - codes[-1]]) * per_code + 1e-6)
+        start = [codes[0] - before / per_code] if before > 0 else []
+        end = [codes[-1] + after / per_code] if after > 0 else []
+        whole = np.concatenate([start, codes, end])
+    if even_rate is not None and len(whole) == len(codes):
+        return codes, per_second * even_rate
+    return build_uniform_times(whole, per_code, source.path), per_second * per_code
 
 
 def _read_positions(
@@ -274,11 +253,10 @@ def _build_usd_time_codes(source: UsdPrimSource, time_codes: NDArray[np.float64]
 
 
 def _read_geometry(source: UsdPrimSource, prefix: str = "") -> dict[str, Any]:
-    """Elements of a prim, the shapes that may be its rest, and its paint.
+    """Elements of a prim, candidates of its rest shape, and its appearance; the keys begin with `prefix`.
 
-    Elements: tets (m, 4), lines (m, 2), or counts and corners of its faces.
-    rest: (n, 3) in double precision, as Cajole writes it; pose: (n, 3) the default value, which other programs leave
-    anything in.
+    Elements: tets (m, 4), lines (m, 2), or counts and corners of faces. rest: (n, 3) in double precision, as Cajole
+    writes it; pose: (n, 3) the default value, which other programs use in different ways.
     """
     default = source.pxr.Usd.TimeCode.Default()
     shapes = {"rest": _read_cajole_attribute(source, "rest"), "pose": source.points_attribute.Get(default)}
@@ -289,7 +267,7 @@ def _read_geometry(source: UsdPrimSource, prefix: str = "") -> dict[str, Any]:
     }
     if _is_lines(source.prim):
         first = _read_line_ends(source)[1]
-        # a shape of another number of points is no rest of this one
+        # a shape with another number of points is not a rest shape of this prim
         found = {name: points[first] for name, points in found.items() if len(points) > first.max()}
     found |= {"prim": str(source.prim.GetPath())} | _read_elements(source) | _read_appearance(source)
     return {prefix + name: value for name, value in found.items()}
@@ -313,16 +291,12 @@ def _read_elements(source: UsdPrimSource) -> dict[str, Any]:
 
 
 def _read_appearance(source: UsdPrimSource) -> dict[str, Any]:
-    """Linear colours (1, 3) or (n, 3), and what Cajole writes beside them."""
+    """Linear colours (1, 3) or (n, 3), and the parts, labels and gloss that Cajole writes."""
     primvar = source.pxr.UsdGeom.Gprim(source.prim).GetDisplayColorPrimvar()
     colors = primvar.ComputeFlattened(_get_earliest_time(source)) if primvar.HasValue() else None
     if colors is None:
         return {}
-    parts, labels, gloss = (
-        _read_cajole_attribute(source, "parts"),
-        _read_cajole_attribute(source, "labels"),
-        _read_cajole_attribute(source, "gloss"),
-    )
+    parts, labels, gloss = (_read_cajole_attribute(source, name) for name in ("parts", "labels", "gloss"))
     return {
         "colors": np.asarray(colors, dtype=np.float64).reshape(-1, 3),
         **({} if parts is None else {"parts": [str(part) for part in parts]}),
@@ -332,7 +306,7 @@ def _read_appearance(source: UsdPrimSource) -> dict[str, Any]:
 
 
 def _read_skin(source: UsdPrimSource) -> dict[str, Any]:
-    """The skin that hangs in this prim, and how it hangs there; nothing where there is none."""
+    """The skin that is embedded in this prim, with its embedding; empty if there is none."""
     riders = [p for p in source.prim.GetParent().GetChildren() if p.HasAttribute("cajole:corners")]
     if not riders or source.prim.GetPath() == riders[0].GetPath():
         return {}
@@ -354,7 +328,7 @@ def _read_velocities(
         or list(attribute.GetTimeSamples()) != list(time_codes)
         or len(source.find_transform_time_codes()) > 1
     ):
-        return None  # velocities between samples, or in a moving frame, are not what the points do
+        return None  # velocities between samples or in a moving frame are not those of the points
     result = np.empty(shape, dtype=choose_frame_dtype(shape[0], shape[1]))
     origin = np.zeros((1, 3))
     for frame, time in enumerate(_build_usd_time_codes(source, time_codes)):

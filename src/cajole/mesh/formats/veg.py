@@ -1,4 +1,4 @@
-"""Vega's .veg: tets or cubes, materials and named sets of elements; and .bou, the fixed vertices beside it."""
+"""Vega's .veg (tets or cubes, materials, named sets of elements) and .bou (fixed vertices)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,13 @@ from cajole.mesh.formats.text_lines import (
 )
 from cajole.mesh.tet import MeshTet
 
-# Vega's own files include one level; more than this would only serve to blow a file up
-MAX_INCLUDE_DEPTH = 4
-# corners of a cube may miss its sides by this share of its size: coordinates are written with few digits
-CUBE_TOLERANCE = 1e-3
-
 
 @dataclass(frozen=True, eq=False)
 class VegFile:
-    """What a .veg file holds.
+    """The content of a .veg file.
 
-    mesh: the tets (a cube gives six); young [Pa], poisson [1], density [kg/m³]: (m,) per tet, or None when the file
-    names no material; sets: name -> indices of tets; notes: what the file left open and how it was decided.
+    mesh: the tets (a cube gives six); young [Pa], poisson [1], density [kg/m³]: (m,) per tet, or None if the file has
+    no material; sets: name -> indices of tets; notes: assumptions about what the file leaves open.
     """
 
     mesh: MeshTet
@@ -48,7 +43,7 @@ class VegFile:
 
 
 class VegSection(NamedTuple):
-    """A section: the line with its star, the word after it, and the lines below."""
+    """A section: its header line *NAME argument, and the lines below."""
 
     header: TextLine
     name: str
@@ -57,7 +52,7 @@ class VegSection(NamedTuple):
 
 
 class VegGeometry(NamedTuple):
-    """The mesh, the number of the first element in the file, its count there, and the tets made of each."""
+    """The mesh, first number and count of the elements in the file, and the tets per element."""
 
     mesh: MeshTet
     index_base: int
@@ -66,12 +61,16 @@ class VegGeometry(NamedTuple):
 
 
 def read_veg(path: Path) -> VegFile:
-    """Read mesh, materials and sets. Raises FileError with the line where the file is wrong."""
+    """Read mesh, materials and sets. Raises FileError with the line of the error."""
     blocks = _read_sections(path)
     geometry = _parse_geometry(path, blocks)
     sets = {block.argument: _parse_set(block, geometry) for block in blocks if block.name == "SET"}
     materials = {block.argument: _parse_material(block) for block in blocks if block.name == "MATERIAL"}
-    expanded = {name: make_read_only(_expand_to_tets(members, geometry)) for name, members in sets.items()}
+    split = geometry.tets_per_element
+    expanded = {
+        name: make_read_only((members[:, None] * split + np.arange(split)).reshape(-1))
+        for name, members in sets.items()
+    }
     if not materials:
         return VegFile(geometry.mesh, None, None, None, expanded, ("the file names no material",))
     values, notes = _assign_materials(blocks, geometry, sets, materials)
@@ -80,7 +79,7 @@ def read_veg(path: Path) -> VegFile:
 
 
 def read_veg_mesh(path: Path) -> MeshTet:
-    """Read the mesh alone, whatever its materials are."""
+    """Read only the mesh; materials are not checked."""
     return _parse_geometry(path, _read_sections(path)).mesh
 
 
@@ -105,17 +104,17 @@ def read_bou(path: Path) -> IndexArray:
 
 
 def _parse_index(word: str) -> int:
-    """The whole number that a word writes in digits, or -1; one of more digits than an index can have counts as -1."""
+    """The number that a word of at most 18 digits denotes, else -1."""
     return int(word) if word.isascii() and word.isdigit() and len(word) <= 18 else -1
 
 
 def _read_lines(
     path: Path, including_files: tuple[str, ...] = (), included_files: set[str] | None = None
 ) -> list[TextLine]:
-    """The lines of a file, with those of the files it includes in their place.
+    """The lines of a file, with those of the files that it includes.
 
-    read: files that the mesh has included so far. Each is included once: a few short files that include each other many
-    times would be more lines than the memory holds.
+    included_files: those included so far. Each may be included once: a few short files that include each other many
+    times could exceed the memory.
     """
     lines: list[TextLine] = []
     included_files = set() if included_files is None else included_files
@@ -132,9 +131,9 @@ def _read_lines(
 def _read_included_lines(
     line: TextLine, name: str, including_files: tuple[str, ...], included_files: set[str]
 ) -> list[TextLine]:
-    """The lines of a file that stands in the folder of the including one, or below it.
+    """The lines of an included file, which must be in the folder of the including file, or below it.
 
-    Meshes come from anywhere: a mesh must not decide which other files of the machine are read.
+    Meshes come from untrusted sources and must not select which other files are read.
     """
     if not name:
         raise line.build_error("expected a file name after *INCLUDE")
@@ -148,8 +147,8 @@ def _read_included_lines(
         )
     if line.from_include and not os.path.isfile(real):  # the message of the reader would quote its name
         raise line.build_error("expected the name of a file in the same folder, found something else")
-    if real in including_files or len(including_files) > MAX_INCLUDE_DEPTH:
-        raise line.build_error(f"files include each other in a circle, or more than {MAX_INCLUDE_DEPTH} deep")
+    if real in including_files or len(including_files) > 4:  # Vega's own files include one level
+        raise line.build_error("files include each other in a circle, or more than 4 deep")
     if real in included_files:
         raise line.build_error(f"{line.quote(name)} is included more than once; remove the other *INCLUDE lines")
     included_files.add(real)
@@ -192,7 +191,11 @@ def _parse_geometry(path: Path, sections: list[VegSection]) -> VegGeometry:
     vertices = parse_float_rows(rows, 1, 3, "a vertex: its number and x y z")
     start = find_index_base(parse_integer_rows(rows, 0, 1, "a vertex number"), rows, "vertices")
     block = _find_single_section(path, sections, "ELEMENTS")
-    corners = _parse_corner_count(block)
+    head = block.body[0] if block.body else block.header
+    kind = head.text.upper() if block.body else ""
+    if not kind.startswith(("TET", "CUBIC")):
+        raise head.build_error(f"expected TET or CUBIC after *ELEMENTS, found {head.quote()}")
+    corners = 4 if kind.startswith("TET") else 8
     rows = _read_table_rows(block, "elements", 1)
     numbers = parse_integer_rows(rows, 0, 1 + corners, f"an element: its number and {corners} vertices")
     first = find_index_base(numbers, rows, "elements")
@@ -206,18 +209,8 @@ def _parse_geometry(path: Path, sections: list[VegSection]) -> VegGeometry:
     return VegGeometry(mesh, first, len(elements), split)
 
 
-def _parse_corner_count(section: VegSection) -> int:
-    kind = section.body[0].text.upper() if section.body else ""
-    if kind.startswith("TET"):
-        return 4
-    if kind.startswith("CUBIC"):
-        return 8
-    where = section.body[0] if section.body else section.header
-    raise where.build_error(f"expected TET or CUBIC after *ELEMENTS, found {where.quote()}")
-
-
 def _read_table_rows(section: VegSection, what: str, skip: int) -> list[TextLine]:
-    """The rows of a table; in place of the table a section may name a file that holds it."""
+    """The rows of a table, or of the file that the section names instead."""
     body = section.body[skip:]
     if len(body) == 1 and not body[0].text[:1].isdigit():
         body = _read_included_lines(body[0], body[0].text, (os.path.realpath(body[0].file),), set())
@@ -225,7 +218,7 @@ def _read_table_rows(section: VegSection, what: str, skip: int) -> list[TextLine
 
 
 def _sort_cube_corners(vertices: Array, cubes: IndexArray, rows: Sequence[TextLine]) -> IndexArray:
-    """(m, 8) the corners of axis-aligned cubes sorted by position, in whatever order the file names them."""
+    """(m, 8) the corners of axis-aligned cubes in binary order of their positions."""
     corners = vertices[cubes]
     low, high = corners.min(axis=1, keepdims=True), corners.max(axis=1, keepdims=True)
     upper = corners > (low + high) / 2
@@ -233,14 +226,14 @@ def _sort_cube_corners(vertices: Array, cubes: IndexArray, rows: Sequence[TextLi
     order = np.argsort(code, axis=1, kind="stable")
     miss = np.abs(corners - np.where(upper, high, low)).max(axis=(1, 2))
     wrong = (np.sort(code, axis=1) != np.arange(len(CUBE_CORNERS))).any(axis=1)
-    wrong |= miss > CUBE_TOLERANCE * (high - low).max(axis=(1, 2))
+    wrong |= miss > 1e-3 * (high - low).max(axis=(1, 2))  # coordinates have few digits
     if wrong.any():
         raise rows[int(np.argmax(wrong))].build_error("this element is no cube with sides along x, y and z")
     return np.take_along_axis(cubes, order, axis=1)
 
 
 def _parse_set(section: VegSection, geometry: VegGeometry) -> IndexArray:
-    """Elements of a set as indices from 0, in the file's own elements."""
+    """Indices, from 0, of the elements of a set."""
     if not section.argument:
         raise section.header.build_error("expected a name after *SET")
     members: list[int] = []
@@ -253,10 +246,6 @@ def _parse_set(section: VegSection, geometry: VegGeometry) -> IndexArray:
                 )
             members.append(_parse_index(word) - geometry.index_base)
     return np.unique(np.array(members, dtype=np.int64))
-
-
-def _expand_to_tets(elements: IndexArray, geometry: VegGeometry) -> IndexArray:
-    return (elements[:, None] * geometry.tets_per_element + np.arange(geometry.tets_per_element)).reshape(-1)
 
 
 def _parse_material(section: VegSection) -> tuple[float, float, float]:
@@ -281,7 +270,7 @@ def _assign_materials(
     sets: Mapping[str, IndexArray],
     materials: Mapping[str, tuple[float, ...]],
 ) -> tuple[Array, list[str]]:
-    """(count, 3) density, E, nu of each element; one in no region takes the last material, as in Vega."""
+    """(count, 3) density, E, nu of each element, and notes; elements in no region get the last material, as in Vega."""
     every = {"allElements": np.arange(geometry.element_count), **sets}
     values = np.tile(list(materials.values())[-1], (geometry.element_count, 1))
     open_ = np.ones(geometry.element_count, dtype=bool)
