@@ -419,7 +419,7 @@ class EditMode(UndoableMode[EditUndoState]):
 
     def _tune_editor(self, command: Tune) -> None:
         """Change settings that `Editor.tune` changes; the values of one slider movement are one undo step."""
-        changes, damping = command.get_changes(), dict(zip(("alpha", "beta"), self.editor.settings.damping))
+        changes, damping = dict(command.get_changes()), dict(zip(("alpha", "beta"), self.editor.settings.damping))
         new_damping = {name: changes.pop(name) for name in damping if name in changes}
         if new_damping:
             changes["damping"] = tuple((damping | new_damping).values())
@@ -431,7 +431,7 @@ class EditMode(UndoableMode[EditUndoState]):
     def _reopen_editor(self, command: Reopen) -> None:
         """Open another editor for options that need one, and repeat the drags in it."""
         old = self.editor
-        changes = command.get_changes()
+        changes = dict(command.get_changes())
         contacts = changes.pop("contacts", self.uses_contacts)
         options = {"modes": old.options.modes, "warp": old.options.warp, **changes}
         progress = self.host.begin_job("Preparing the motion")

@@ -50,7 +50,7 @@ class BodySteerMode(SteerMode[SteerModeSettings, RealtimeController, int]):
         report_progress(progress, 0.9, "making the controller")
         rest = self.body.vertices + model.lift(np.zeros(model.size))
         self.drawing, self.force_arrows = ReducedStateDrawing(content, rest, model.basis), ForceArrows(content, model)
-        controller = steer(reference, **options, **self.settings.controller_options).start()
+        controller = steer(reference, **{**options, **self.settings.controller_options}).start()
         frames = reference.step_count // reference.substeps + (0 if reference.loop else 1)
         states = reference.states[:: reference.substeps][:frames]
         lap: LapSetup[RealtimeController] = LapSetup(
