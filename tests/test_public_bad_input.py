@@ -301,10 +301,10 @@ def cases() -> dict[str, Case]:
         "GustNoise": Case(cj.GustNoise, {"strength": 0.1, "scale": 2.0, "pace": 1.0, "seed": 0}),
         "Key": Case(cj.Key, {"displacement": rest, "vertices": [4], "weight": 1.0, "hard": False}),
         "RealtimeController.push": Case(
-            controller().start().push, {"vertex": 5, "force": (0.0, 0.0, 0.1), "duration": 0.1}
+            controller().start().push, {"location": 5, "force": (0.0, 0.0, 0.1), "duration": 0.1}
         ),
         "RealtimeController.set_sustained_force": Case(
-            controller().start().set_sustained_force, {"vertex": 5, "force": (0.0, 0.0, 0.1)}
+            controller().start().set_sustained_force, {"location": 5, "force": (0.0, 0.0, 0.1)}
         ),
         "RealtimeController.seek": Case(controller().start().seek, {"frame": 1}),
         "RealtimeController.set_disturbances": Case(

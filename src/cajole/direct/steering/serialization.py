@@ -71,18 +71,19 @@ def save_controller(
 
 def read_controller(path: str | os.PathLike[str], *, derivatives: bool = True) -> ControllerFields:
     """The fields of a `Controller` in a file of either format; see `load_controller`. Raises FileError."""
+    shown = path if isinstance(path, str | os.PathLike) else checks.format_value(path)
     try:
         arrays = ControllerArrays(read_arrays(path, lambda name: not name.startswith("skin_")))
         if arrays.get_text("format") == FLOW_CONTROLLER_FORMAT:
             return _unpack_flow_controller(arrays)
         return _unpack_body_controller(arrays, derivatives)
     except FileError as error:
-        if str(path) in str(error):
+        if str(shown) in str(error):
             raise
-        raise FileError(f"cannot load a controller from {path}: {error}") from None
+        raise FileError(f"cannot load a controller from {shown}: {error}") from None
     except (InputError, SolveError, KeyError, TypeError, ValueError, OverflowError, MemoryError, zlib.error) as reason:
         raise FileError(
-            f"cannot load a controller from {path}: {reason}; write it again with controller.save"
+            f"cannot load a controller from {shown}: {reason}; write it again with controller.save"
         ) from None
 
 
