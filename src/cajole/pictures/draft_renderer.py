@@ -195,7 +195,7 @@ def _sample_lights(environment: RenderEnvironment) -> tuple[Array, NDArray[np.in
 def _sample_area_light(light: AreaLight, grid: int) -> Array:
     steps = (np.arange(grid) + 0.5) / grid * 2 - 1
     u, v = (a.reshape(-1, 1) for a in np.meshgrid(steps, steps))
-    return light.centre + light.half_size * (u * light.axes[0] + v * light.axes[1])
+    return np.asarray(light.centre + light.half_size * (u * light.axes[0] + v * light.axes[1]))
 
 
 def _sample_hemisphere(count: int) -> Array:
@@ -298,6 +298,5 @@ def _tonemap_and_downsample(radiance: Float32Array) -> NDArray[np.uint8]:
 
 def _average_samples(samples: Float32Array) -> Float32Array:
     rows, columns = samples.shape[:2]
-    return samples.reshape(rows // SUPERSAMPLING, SUPERSAMPLING, columns // SUPERSAMPLING, SUPERSAMPLING, -1).mean(
-        axis=(1, 3)
-    )
+    blocks = samples.reshape(rows // SUPERSAMPLING, SUPERSAMPLING, columns // SUPERSAMPLING, SUPERSAMPLING, -1)
+    return np.asarray(blocks.mean(axis=(1, 3)))

@@ -212,7 +212,7 @@ def picture(
         write_loop(path, pixels, compute_loop_fps(renderable, chosen_frames))
         return pixels
     write_still(path, pixels[0])
-    return pixels[0]
+    return np.asarray(pixels[0])
 
 
 def strip(
@@ -308,7 +308,7 @@ def compute_loop_size(size: tuple[int, int]) -> tuple[int, int]:
 def _choose_azimuth(renderable: Renderable) -> float:
     """Azimuth [degrees] that shows the longer side of the rest shape: x unless y is 1.2 times longer."""
     x, y, _ = np.ptp(renderable.mesh.vertices[renderable.mesh.used_vertex_mask], axis=0)
-    return DEFAULT_CAMERA["azimuth"] + (90.0 if y > 1.2 * x else 0.0)
+    return float(DEFAULT_CAMERA["azimuth"] + (90.0 if y > 1.2 * x else 0.0))
 
 
 def require_render_packages(path: str | os.PathLike[str] | None, renderer: str) -> None:

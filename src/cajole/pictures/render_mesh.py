@@ -126,4 +126,4 @@ def _repeat_triangles(triangles: IndexArray, count: int, stride: int) -> IndexAr
 
 def _normalise_rows(vectors: Array) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))

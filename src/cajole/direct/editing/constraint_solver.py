@@ -122,7 +122,9 @@ class FrameConstraintSolver:
     def compute_linear_displacement(self, unknowns: Array | None = None) -> Array:
         """(n, 3) [m] linear displacement of the frame, at the present unknowns when None."""
         y = self.unknowns if unknowns is None else unknowns
-        return self._base_displacement + (y @ self._unit_displacements).reshape(self._base_displacement.shape)
+        return np.asarray(
+            self._base_displacement + (y @ self._unit_displacements).reshape(self._base_displacement.shape)
+        )
 
     def compute_residual(self, unknowns: Array) -> Array:
         """Residuals [m] of all rows; inf outside the trust bound."""

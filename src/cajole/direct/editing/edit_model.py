@@ -192,4 +192,4 @@ def fit_rotation(rest_positions: Array, positions: Array) -> Array:
     """The rotation R (3, 3) that brings rest_positions (n, 3) closest to positions (n, 3), both about their means."""
     U, _, Vt = np.linalg.svd((positions - positions.mean(axis=0)).T @ (rest_positions - rest_positions.mean(axis=0)))
     U[:, 2] *= np.sign(np.linalg.det(U) * np.linalg.det(Vt)) or 1.0
-    return U @ Vt
+    return np.asarray(U @ Vt)

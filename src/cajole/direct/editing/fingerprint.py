@@ -164,4 +164,4 @@ def _generate_weights(count: int, columns: int, *, seed: int = 0) -> Array:
         k = (k ^ (k >> np.uint64(shift))) * np.uint64(factor)
     k ^= k >> np.uint64(31)
     uniform = (k >> np.uint64(11)) * 2.0**-53
-    return np.sqrt(12.0) * (uniform - 0.5).reshape(count, columns)
+    return np.asarray(np.sqrt(12.0) * (uniform - 0.5).reshape(count, columns))

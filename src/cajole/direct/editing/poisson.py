@@ -169,7 +169,7 @@ class WarpContactConstraints:
         scaled = self.scale[:, None] * rhs
         vectors, inverse = self.factor
         if inverse is None:
-            return self.scale[:, None] * np.asarray(cho_solve((vectors, True), scaled, check_finite=False))
+            return np.asarray(self.scale[:, None] * np.asarray(cho_solve((vectors, True), scaled, check_finite=False)))
         return self.scale[:, None] * (vectors @ (inverse[:, None] * (vectors.T @ scaled)))
 
 

@@ -179,7 +179,7 @@ def build_hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
     if key.vertices is None:
         return np.eye(model.size)
     _, values, vectors = np.linalg.svd(build_key_rows(model, key)[0], full_matrices=False)
-    return vectors[values > tolerance * values.max(initial=0.0)]
+    return np.asarray(vectors[values > tolerance * values.max(initial=0.0)])
 
 
 def compute_key_error(model: ReducedModel, key: Key, state: Array) -> float:

@@ -217,7 +217,7 @@ def _solve_positive_definite(A: Array, b: Array) -> Array | None:
         factor = scipy.linalg.cho_factor(A * np.outer(scale, scale))
     except np.linalg.LinAlgError:
         return None
-    return scale * scipy.linalg.cho_solve(factor, scale * b)
+    return np.asarray(scale * scipy.linalg.cho_solve(factor, scale * b))
 
 
 def simulate_linear_response(

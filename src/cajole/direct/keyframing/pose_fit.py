@@ -110,7 +110,7 @@ class _SkinAttachedBody(BodySolid):
 
     def force(self, displacement: ArrayLike) -> Array:
         u = self.check_vertex_vectors(displacement)
-        return self._base_body.force(u) + (self.spring_stiffness @ u.ravel()).reshape(-1, 3)
+        return np.asarray(self._base_body.force(u) + (self.spring_stiffness @ u.ravel()).reshape(-1, 3))
 
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
         return self.pattern.build_matrix(self._base_body.stiffness(displacement).data + self._spring_values)
@@ -173,7 +173,7 @@ class _PoseFitter:
         a, b = self.weights @ self.rest_points, self.weights @ target
         V, _, Wt = np.linalg.svd((target - b).T @ (self.weights[:, None] * (self.rest_points - a)))
         turn = Rotation.from_matrix(V @ np.diag([1.0, 1.0, np.linalg.det(V @ Wt)]) @ Wt)
-        return turn.apply(self.body.vertices - a) + b - self.body.vertices
+        return np.asarray(turn.apply(self.body.vertices - a) + b - self.body.vertices)
 
     def _fit_from(self, target: Array, start: Array) -> tuple[float, PoseFit]:
         moved = target - self.rest_points
@@ -234,7 +234,7 @@ def _compute_point_weights(skin: Skin | Embedding, areas: ArrayLike | None, coun
         sizes = checks.require_real_array(areas, "areas", (count,))
     if sizes.min() < 0 or sizes.sum() <= 0:
         raise InputError(f"areas[{int(np.argmin(sizes))}] is {sizes.min():.3g}; none may be negative, nor all zero")
-    return sizes / sizes.sum()
+    return np.asarray(sizes / sizes.sum())
 
 
 def _assemble_spring_values(body: BodySolid, embedding: Embedding, stiffnesses: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class KeyframeProblem:
     body_size: L in reduced coordinates.
     """
 
-    system: tuple
+    system: tuple[Any, ...]
     coefficients: Array
     start: tuple[Array, Array]
     key_index: IndexArray

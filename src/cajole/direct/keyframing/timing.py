@@ -88,7 +88,9 @@ def compute_timestep_gradient(
     F = 2.0 * (velocity - trajectory.predicted_velocities[0]) / step_sizes[0]
     slopes[0] += lP @ (velocity - step_sizes[0] * F / 2) - lV @ F / 2
     slopes[T - 1] += slopes[T]
-    return slopes[:T] + 0.5 * problem.effort / step_sizes * ((trajectory.controls + problem.bias) ** 2).sum(axis=1)
+    return np.asarray(
+        slopes[:T] + 0.5 * problem.effort / step_sizes * ((trajectory.controls + problem.bias) ** 2).sum(axis=1)
+    )
 
 
 class _TimingObjective:
@@ -205,4 +207,4 @@ def _solve_trust_region_step(
             constraints=total,
             options={"ftol": 1e-12},
         )
-    return np.clip(result.x, low, high)
+    return np.asarray(np.clip(result.x, low, high))

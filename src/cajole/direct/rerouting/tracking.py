@@ -56,14 +56,14 @@ class ControlledMotion:
     def extract_path(self, vertex: int) -> Array:
         """(steps + 1, 3) [m] positions of a vertex."""
         rest = self.window.simulation.body.vertices[vertex]
-        return np.array([state.displacement[vertex] for state in self.states]) + rest
+        return np.asarray(np.array([state.displacement[vertex] for state in self.states]) + rest)
 
     def compute_goal_residuals(self) -> Array:
         """(G, 3) [m] vectors from the position of each goal's node at its frame to the target."""
         goals, rest = self.window.goal_set, self.window.simulation.body.vertices
         ends = goals.end_frames - goals.first_frame
         reached = [self.states[end].displacement[vertex] for vertex, end in zip(goals.vertices, ends)]
-        return goals.targets - rest[goals.vertices] - np.array(reached)
+        return np.asarray(goals.targets - rest[goals.vertices] - np.array(reached))
 
     def compute_goal_errors(self) -> Array:
         """(G,) [m] distance of each goal's node from its target."""
