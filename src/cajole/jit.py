@@ -84,7 +84,7 @@ event.register("numba:compile", _CompilationListener())
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit` for functions in a file; options: `cache`, `fastmath`."""
+    """Compile a function of a file as numba does, with the cache above; options: `cache`, `fastmath`."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"_{_compute_module_digest(function.__globals__)}"

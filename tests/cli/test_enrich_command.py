@@ -111,7 +111,7 @@ def test_pressure_and_left_alone_agreement(cajole, rough, guide, tmp_path):
     result = cj.enrich(guide, cloth, regions, dt=1 / 60, tracked=False, forces=LoadPressure(fine, 3.0))
     same(target, result)
     assert told["regions"] == 0
-    assert "nothing, left alone: its means" in " ".join(cajole(*words[:-1]).out.split())
+    assert "nothing, without tracking: its means" in " ".join(cajole(*words[:-1]).out.split())
 
 
 def test_notes_are_told_in_options_claim(cajole, guide, tmp_path):
@@ -229,7 +229,7 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--gravity", "1,2"), "three numbers"),
         ((*SUB, "--wind", "6"), "--wind is '6', but must be three numbers"),
         ((*SUB, "--gusts", "1,2,3"), "must be GUST_SPEED[,GUST_SIZE]"),
-        ((*SUB, "--gusts", "-1"), "the wind's gusts (m/s) is -1"),
+        ((*SUB, "--gusts", "-1"), "the wind's gust_speed (m/s) is -1"),
         ((*SUB, "--plastic", ""), "'' is not a finite number"),
         ((*SUB, "--plastic=-1"), "--plastic, its curvature (1/m), is -1"),
         ((*SUB, "--undeformed", "zigzag"), "accordion:AMPLITUDE,WAVELENGTH"),

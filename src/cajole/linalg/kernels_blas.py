@@ -41,26 +41,26 @@ _LOWER_OR_LEFT, _NO_TRANSPOSE, _RIGHT, _TRANSPOSE, _UPPER = range(5)
 ONE, MINUS_ONE, ZERO = range(3)
 
 
-# the next four functions return addresses
+# The next four functions return addresses, which BLAS and LAPACK take instead of values.
 
 
 @njit(cache=True)
-def _char(index):
+def _get_option_address(index):
     return _OPTION_CHARACTERS.ctypes.data + index
 
 
 @njit(cache=True)
-def _scalar(index):
+def _get_scalar_address(index):
     return _SCALARS.ctypes.data + 8 * index
 
 
 @njit(cache=True)
-def _double(array, offset):
+def _get_entry_address(array, offset):
     return array.ctypes.data + 8 * offset
 
 
 @njit(cache=True)
-def _int(int_arguments, index, value):
+def _store_integer(int_arguments, index, value):
     int_arguments[index] = value
     return int_arguments.ctypes.data + 4 * index
 
@@ -68,59 +68,80 @@ def _int(int_arguments, index, value):
 @njit(cache=True)
 def factorise_block(panel, offset, width, stride, int_arguments):
     """Cholesky factor L of a square block, in place. Returns 0, or the number of the first non-positive pivot."""
-    n, ld, info = _int(int_arguments, 0, width), _int(int_arguments, 1, stride), _int(int_arguments, 3, 0)
-    _dpotrf(_char(_LOWER_OR_LEFT), n, _double(panel, offset), ld, info)
+    n, ld, info = (
+        _store_integer(int_arguments, 0, width),
+        _store_integer(int_arguments, 1, stride),
+        _store_integer(int_arguments, 3, 0),
+    )
+    _dpotrf(_get_option_address(_LOWER_OR_LEFT), n, _get_entry_address(panel, offset), ld, info)
     return int_arguments[3]
 
 
 @njit(cache=True)
 def multiply_by_triangle(panel, offset, width, rows, stride, triangle, int_arguments):
     """Multiply the `rows` below the square of a block by an upper triangle (width, width) from the right, in place."""
-    right, upper, normal = _char(_RIGHT), _char(_UPPER), _char(_NO_TRANSPOSE)
-    m, n, ld = _int(int_arguments, 0, rows), _int(int_arguments, 1, width), _int(int_arguments, 2, stride)
-    B = _double(panel, offset + width)
-    _dtrmm(right, upper, normal, normal, m, n, _scalar(ONE), _double(triangle, 0), n, B, ld)
+    right, upper, normal = _get_option_address(_RIGHT), _get_option_address(_UPPER), _get_option_address(_NO_TRANSPOSE)
+    m, n, ld = (
+        _store_integer(int_arguments, 0, rows),
+        _store_integer(int_arguments, 1, width),
+        _store_integer(int_arguments, 2, stride),
+    )
+    B = _get_entry_address(panel, offset + width)
+    _dtrmm(right, upper, normal, normal, m, n, _get_scalar_address(ONE), _get_entry_address(triangle, 0), n, B, ld)
 
 
 @njit(cache=True)
 def update_symmetric_product(panel, offset, width, rows, stride, alpha, beta, out, out_offset, int_arguments):
     """out = alpha B Bᵀ + beta out, lower triangle only. B is a block (rows, width)."""
-    lower, normal, B, C = _char(_LOWER_OR_LEFT), _char(_NO_TRANSPOSE), _double(panel, offset), _double(out, out_offset)
-    n, k, ld = _int(int_arguments, 0, rows), _int(int_arguments, 1, width), _int(int_arguments, 2, stride)
-    _dsyrk(lower, normal, n, k, _scalar(alpha), B, ld, _scalar(beta), C, n)
+    lower, normal, B, C = (
+        _get_option_address(_LOWER_OR_LEFT),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_entry_address(panel, offset),
+        _get_entry_address(out, out_offset),
+    )
+    n, k, ld = (
+        _store_integer(int_arguments, 0, rows),
+        _store_integer(int_arguments, 1, width),
+        _store_integer(int_arguments, 2, stride),
+    )
+    _dsyrk(lower, normal, n, k, _get_scalar_address(alpha), B, ld, _get_scalar_address(beta), C, n)
 
 
 @njit(cache=True)
 def subtract_product(panel, offset, width, rows, columns, stride, out_offset, int_arguments):
     """out -= B Tᵀ within one panel. B is a block (rows, width), T its first `columns` rows."""
-    normal, transposed = _char(_NO_TRANSPOSE), _char(_TRANSPOSE)
-    m, n = _int(int_arguments, 0, rows), _int(int_arguments, 1, columns)
-    k, ld = _int(int_arguments, 2, width), _int(int_arguments, 3, stride)
-    B, C = _double(panel, offset), _double(panel, out_offset)
-    _dgemm(normal, transposed, m, n, k, _scalar(MINUS_ONE), B, ld, B, ld, _scalar(ONE), C, ld)
+    normal, transposed = _get_option_address(_NO_TRANSPOSE), _get_option_address(_TRANSPOSE)
+    m, n = _store_integer(int_arguments, 0, rows), _store_integer(int_arguments, 1, columns)
+    k, ld = _store_integer(int_arguments, 2, width), _store_integer(int_arguments, 3, stride)
+    B, C = _get_entry_address(panel, offset), _get_entry_address(panel, out_offset)
+    _dgemm(normal, transposed, m, n, k, _get_scalar_address(MINUS_ONE), B, ld, B, ld, _get_scalar_address(ONE), C, ld)
 
 
 @njit(cache=True)
 def solve_triangle(panel, offset, width, height, transposed, x, x_offset, stride, rhs_count, int_arguments):
     """x = L⁻¹ x, or L⁻ᵀ x if `transposed`, in place, for `rhs_count` columns. L is the square at the top of a panel."""
-    lower, normal = _char(_LOWER_OR_LEFT), _char(_NO_TRANSPOSE)
-    operation = _char(_TRANSPOSE if transposed else _NO_TRANSPOSE)
-    m, n = _int(int_arguments, 0, width), _int(int_arguments, 1, rhs_count)
-    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
-    L, X = _double(panel, offset), _double(x, x_offset)
+    lower, normal = _get_option_address(_LOWER_OR_LEFT), _get_option_address(_NO_TRANSPOSE)
+    operation = _get_option_address(_TRANSPOSE if transposed else _NO_TRANSPOSE)
+    m, n = _store_integer(int_arguments, 0, width), _store_integer(int_arguments, 1, rhs_count)
+    ld, ld_x = _store_integer(int_arguments, 2, height), _store_integer(int_arguments, 3, stride)
+    L, X = _get_entry_address(panel, offset), _get_entry_address(x, x_offset)
     if rhs_count == 1:
         _dtrsv(lower, operation, normal, m, L, ld, X, n)
     else:
-        _dtrsm(lower, lower, operation, normal, m, n, _scalar(ONE), L, ld, X, ld_x)
+        _dtrsm(lower, lower, operation, normal, m, n, _get_scalar_address(ONE), L, ld, X, ld_x)
 
 
 @njit(cache=True)
 def multiply_below(panel, offset, width, height, x, x_offset, stride, rhs_count, out, int_arguments):
     """out = B x for `rhs_count` columns. B is the part of a panel below its square."""
-    normal, one, zero = _char(_NO_TRANSPOSE), _scalar(ONE), _scalar(ZERO)
-    m, k, n = _int(int_arguments, 0, height - width), _int(int_arguments, 1, width), _int(int_arguments, 4, rhs_count)
-    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
-    B, X, C = _double(panel, offset + width), _double(x, x_offset), _double(out, 0)
+    normal, one, zero = _get_option_address(_NO_TRANSPOSE), _get_scalar_address(ONE), _get_scalar_address(ZERO)
+    m, k, n = (
+        _store_integer(int_arguments, 0, height - width),
+        _store_integer(int_arguments, 1, width),
+        _store_integer(int_arguments, 4, rhs_count),
+    )
+    ld, ld_x = _store_integer(int_arguments, 2, height), _store_integer(int_arguments, 3, stride)
+    B, X, C = _get_entry_address(panel, offset + width), _get_entry_address(x, x_offset), _get_entry_address(out, 0)
     if rhs_count == 1:
         _dgemv(normal, m, k, one, B, ld, X, n, zero, C, n)
     else:
@@ -130,10 +151,19 @@ def multiply_below(panel, offset, width, height, x, x_offset, stride, rhs_count,
 @njit(cache=True)
 def subtract_transposed_below(panel, offset, width, height, y, x, x_offset, stride, rhs_count, int_arguments):
     """x -= Bᵀ y for `rhs_count` columns. B is the part of a panel below its square."""
-    normal, transposed, one, minus_one = _char(_NO_TRANSPOSE), _char(_TRANSPOSE), _scalar(ONE), _scalar(MINUS_ONE)
-    k, m, n = _int(int_arguments, 0, height - width), _int(int_arguments, 1, width), _int(int_arguments, 4, rhs_count)
-    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
-    B, Y, X = _double(panel, offset + width), _double(y, 0), _double(x, x_offset)
+    normal, transposed, one, minus_one = (
+        _get_option_address(_NO_TRANSPOSE),
+        _get_option_address(_TRANSPOSE),
+        _get_scalar_address(ONE),
+        _get_scalar_address(MINUS_ONE),
+    )
+    k, m, n = (
+        _store_integer(int_arguments, 0, height - width),
+        _store_integer(int_arguments, 1, width),
+        _store_integer(int_arguments, 4, rhs_count),
+    )
+    ld, ld_x = _store_integer(int_arguments, 2, height), _store_integer(int_arguments, 3, stride)
+    B, Y, X = _get_entry_address(panel, offset + width), _get_entry_address(y, 0), _get_entry_address(x, x_offset)
     if rhs_count == 1:
         _dgemv(transposed, k, m, minus_one, B, ld, Y, n, one, X, n)
     else:

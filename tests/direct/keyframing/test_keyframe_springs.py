@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_cubature_finds_the_same_motion_agreement(exact, net, keys):
 @pytest.fixture
 def drafted(monkeypatch):
     """Drafts as of large nets, on small ones."""
-    monkeypatch.setattr(reduced_springs, "COARSE_SPRINGS", 60)
+    monkeypatch.setattr(reduced_springs, "OPTIONS", replace(reduced_springs.OPTIONS, coarse_springs=60))
     monkeypatch.setattr(search, "COARSE_MODEL_ABOVE", 100)
     monkeypatch.setattr(search, "COARSE_MODEL_SPRINGS", 150)
 

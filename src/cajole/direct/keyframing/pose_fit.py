@@ -115,6 +115,9 @@ class _SkinAttachedBody(BodySolid):
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
         return self.pattern.build_matrix(self._base_body.stiffness(displacement).data + self._spring_values)
 
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
+        return "skin-attached solid", *self._base_body.get_content(), self._spring_values
+
     def compute_unconstrained_rigid_modes(self, constrained: IndexArray) -> Array:
         """None: the springs constrain every piece."""
         return np.empty((3 * self.vertex_count, 0))
