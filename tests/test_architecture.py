@@ -28,7 +28,7 @@ def layers_on_page() -> list[list[str]]:
 
 
 def inner_on_page() -> list[str]:
-    return [name for row in rooms_in(PAGE.split("Rooms inside rooms:")[1].split("## ")[0]) for name in row]
+    return [name for row in rooms_in(PAGE.split("Subpackages:")[1].split("## ")[0]) for name in row]
 
 
 def folders() -> set[str]:
@@ -56,7 +56,7 @@ def test_the_layers_are_those_of_the_linter_agreement():
 def test_every_place_to_change_something_exists_identity():
     places = [
         name
-        for line in PAGE.split("## I want to change …")[1].splitlines()
+        for line in PAGE.split("## Where to change something")[1].splitlines()
         if line.startswith("|")
         for name in NAMED.findall(line.split("|")[2])
         if "/" in name or name.endswith(".py")
@@ -75,6 +75,18 @@ def test_tables_that_take_a_line_exist_identity():
     ):
         assert f"`{table}`" in PAGE
         assert re.search(rf"^{table}\b.*=", (SOURCE / place).read_text(encoding="utf-8"), re.MULTILINE), table
+
+
+def test_every_file_and_name_of_the_papers_page_exists_identity():
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    files = {path.name for path in SOURCE.rglob("*.py")} | {path.name for path in (ROOT / "benchmarks").glob("*.py")}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    for text in NAMED.findall(page):
+        for file in re.findall(r"[\w/]+\.py\b", text):
+            assert file.split("/")[-1] in files, text
+            assert "/" not in file or (SOURCE / file).exists() or (ROOT / file).exists(), text
+        for name in re.findall(r"::([\w.]+)", text):
+            assert all(re.search(rf"\b{part}\b", code) for part in name.split(".")), text
 
 
 # --- optional packages
