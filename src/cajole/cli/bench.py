@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cajole.cli.command_options import BenchOptions
+from cajole.cli.command_options import BenchCommandOptions
 from cajole.cli.output import get_current_invocation, print_summary
 from cajole.errors import InputError, SolveError
 
 
-def bench(options: BenchOptions) -> None:
+def bench(options: BenchCommandOptions) -> None:
     """Run benchmarks, each in a fresh process."""
     found = {path.stem.removeprefix("bench_"): path for path in sorted(options.folder.glob("bench_*.py"))}
     if not found:

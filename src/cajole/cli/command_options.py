@@ -133,7 +133,7 @@ class BodyOptions(StaticBodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions(BodyOptions):
+class SimulateCommandOptions(BodyOptions):
     """Simulate a scene or a mesh file, and write the motion.
 
     [green]cajole simulate dinosaur --push "head: 0,0.03,0 weights for 0.3" -o wag.glb[/]
@@ -174,7 +174,7 @@ class SimulateOptions(BodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoseOptions(StaticBodyOptions):
+class PoseCommandOptions(StaticBodyOptions):
     """Find static equilibrium under loads, pins and gravity.
 
     The output is a still picture (.png), an animation of one frame (.npz .glb .usdc), or the deformed surface (.obj).
@@ -196,7 +196,7 @@ class PoseOptions(StaticBodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModesOptions(StaticBodyOptions):
+class ModesCommandOptions(StaticBodyOptions):
     """List the lowest vibration modes, and write one of them as a looping animation.
 
     [green]cajole modes dinosaur --count 10[/]
@@ -210,7 +210,7 @@ class ModesOptions(StaticBodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyframeOptions(BodyOptions):
+class KeyframeCommandOptions(BodyOptions):
     """Find the motion through poses that needs the least added force.
 
     Ctrl-C ends the optimisation and keeps the best motion so far; a second Ctrl-C discards it.
@@ -250,7 +250,7 @@ class KeyframeOptions(BodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditOptions(MeshedBodyOptions):
+class EditCommandOptions(MeshedBodyOptions):
     """Drag vertices of a finished animation; all frames follow with the least forces.
 
     [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
@@ -341,7 +341,7 @@ class EditOptions(MeshedBodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SteerOptions(BodyOptions):
+class SteerCommandOptions(BodyOptions):
     """Disturb a motion, and return to it with the least added force.
 
     Give the body as it was when the motion was made: the same --fixed, --young, --density and --damping. There is no
@@ -424,7 +424,7 @@ class SteerOptions(BodyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnrichOptions(FixedMaterialOptions):
+class EnrichCommandOptions(FixedMaterialOptions):
     """Let a thin shell follow a rough animation on average; its material makes the folds.
 
     Start with the guide's own mesh, subdivided. A stiffer or thicker shell has fewer and wider folds; fewer regions
@@ -537,7 +537,7 @@ class EnrichOptions(FixedMaterialOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerouteOptions(CommandOptions):
+class RerouteCommandOptions(CommandOptions):
     """Run a mass-spring simulation again, with vertices led to goals.
 
     The forces of an animation are computed from it: give its springs as they were, and no gravity.
@@ -624,7 +624,7 @@ class RerouteOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PictureOptions(CommandOptions):
+class PictureCommandOptions(CommandOptions):
     """Render a scene, a mesh or an animation.
 
     [green]cajole picture flower flower.png[/]
@@ -661,7 +661,7 @@ class PictureOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScenesOptions(CommandOptions):
+class ScenesCommandOptions(CommandOptions):
     """List the built-in scenes: bodies, finished motions to edit, motions to steer, to enrich and to reroute.
 
     Scenes are generated at first use and kept in the cache. Use the name of a body wherever a command takes SCENE|FILE.
@@ -680,7 +680,7 @@ class ScenesOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudioOptions(CommandOptions):
+class StudioCommandOptions(CommandOptions):
     """Open the studio: drag, pose and push bodies in the browser.
 
     Prints the address to open; Ctrl-C ends it. The studio saves every step.
@@ -713,7 +713,7 @@ class StudioOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOptions(CommandOptions):
+class DemoCommandOptions(CommandOptions):
     """Run the built-in scenes of every verb, and write animations, stills, loops and a page that shows them.
 
     [green]cajole demo[/]
@@ -730,7 +730,7 @@ class DemoOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(CommandOptions):
+class RunCommandOptions(CommandOptions):
     """Run recipes: a verb and its options, or several steps, written in TOML. Paths are relative to the recipe.
 
     A key is the name of an option of the verb's command; see docs/recipes.md. All errors of a recipe are reported at
@@ -754,7 +754,7 @@ class RunOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoOptions(CommandOptions):
+class InfoCommandOptions(CommandOptions):
     """Describe a file: format, frames, vertices, size, largest displacement.
 
     [green]cajole info wag.glb[/]
@@ -773,7 +773,7 @@ class InfoOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertOptions(CommandOptions):
+class ConvertCommandOptions(CommandOptions):
     """Convert an animation, or a mesh, to the format of the target's suffix.
 
     Animations: .npz .usd .usda .usdc .glb .pc2 .mdd .html, and sequences of .obj.
@@ -800,7 +800,7 @@ class ConvertOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchOptions(CommandOptions):
+class BenchCommandOptions(CommandOptions):
     """Run the benchmarks, each in a fresh process on one BLAS thread. Run it from a checkout of the source.
 
     [green]cajole bench[/]
@@ -817,18 +817,23 @@ class BenchOptions(CommandOptions):
 # the commands by the heading under which the help lists them, in its order
 COMMAND_PANELS: dict[str, dict[str, type[CommandOptions]]] = {
     "Move a body": {
-        "simulate": SimulateOptions,
-        "pose": PoseOptions,
-        "modes": ModesOptions,
-        "keyframe": KeyframeOptions,
-        "edit": EditOptions,
-        "steer": SteerOptions,
-        "enrich": EnrichOptions,
-        "reroute": RerouteOptions,
+        "simulate": SimulateCommandOptions,
+        "pose": PoseCommandOptions,
+        "modes": ModesCommandOptions,
+        "keyframe": KeyframeCommandOptions,
+        "edit": EditCommandOptions,
+        "steer": SteerCommandOptions,
+        "enrich": EnrichCommandOptions,
+        "reroute": RerouteCommandOptions,
     },
-    "Show it": {"studio": StudioOptions, "picture": PictureOptions, "scenes": ScenesOptions, "demo": DemoOptions},
-    "Files": {"run": RunOptions, "info": InfoOptions, "convert": ConvertOptions},
-    "The project": {"bench": BenchOptions},
+    "Show it": {
+        "studio": StudioCommandOptions,
+        "picture": PictureCommandOptions,
+        "scenes": ScenesCommandOptions,
+        "demo": DemoCommandOptions,
+    },
+    "Files": {"run": RunCommandOptions, "info": InfoCommandOptions, "convert": ConvertCommandOptions},
+    "The project": {"bench": BenchCommandOptions},
 }
 COMMANDS = {name: options for commands in COMMAND_PANELS.values() for name, options in commands.items()}
 

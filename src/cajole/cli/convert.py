@@ -9,14 +9,14 @@ from cajole.animation import Animation
 from cajole.animation import convert as convert_animation
 from cajole.animation.files import FORMATS, require_format_package
 from cajole.animation.obj_sequence import is_single_obj
-from cajole.cli.command_options import ConvertOptions
+from cajole.cli.command_options import ConvertCommandOptions
 from cajole.cli.output import format_written_files, print_summary, show_progress
 from cajole.mesh import MeshTet, read_mesh, write_mesh
 from cajole.mesh.files import READERS, TET_WRITERS, TRI_WRITERS, list_written_files
 from cajole.storage import require_writable_path
 
 
-def convert(options: ConvertOptions) -> None:
+def convert(options: ConvertCommandOptions) -> None:
     """Convert a file to the format of the target's suffix."""
     source, target = options.source, options.target
     require_format_package(target)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cajole.checks import require_choice, require_integer
-from cajole.cli.command_options import DemoOptions
+from cajole.cli.command_options import DemoCommandOptions
 from cajole.cli.gallery import worker_pool
 from cajole.cli.gallery.cards import CARD_BUILDERS
 from cajole.cli.gallery.page import render_page
@@ -23,7 +23,7 @@ from cajole.pictures.image_files import PILLOW
 BUILD_ORDER = ("flower-eight", "bridge", "box", "strike", "swirl", "fish", "cloth", "twist")
 
 
-def demo(options: DemoOptions) -> None:
+def demo(options: DemoCommandOptions) -> None:
     """Build the cards in parallel and write the page that shows them."""
     PILLOW.require()  # for stills and loops of every item
     for name in options.scene or []:

@@ -16,7 +16,7 @@ from cajole.animation import Animation, Contacts, find_contacts, read_animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import BodyShell, BodySolid, MaterialShell, MaterialStVK, embed_in_solid
 from cajole.cli.bodies import load_scene_body
-from cajole.cli.command_options import EditOptions
+from cajole.cli.command_options import EditCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_written_files, print_summary, show_progress
 from cajole.cli.parsers import (
@@ -41,7 +41,7 @@ from cajole.storage import build_read_error, open_regular_file, require_writable
 EditOperation = Callable[[Editor], Any]
 
 
-def edit(options: EditOptions) -> None:
+def edit(options: EditCommandOptions) -> None:
     """Edit a finished animation or a scene and write the result."""
     outputs = options.output or []
     require_writable(outputs)
@@ -76,7 +76,7 @@ def edit(options: EditOptions) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class EditSetup:
+class EditInput:
     """An animation, its body and its camera; of a scene also its settings of `edit` and its drags.
 
     body: None lets `edit` build one that holds the vertices `fixed`. parts: vertices by name.
@@ -91,7 +91,7 @@ class EditSetup:
     operations: list[EditOperation] = field(default_factory=list)
 
 
-def _is_edit_scene(options: EditOptions) -> bool:
+def _is_edit_scene(options: EditCommandOptions) -> bool:
     """True if the source names a scene. Raises InputError for unknown names and for options that scenes refuse."""
     source, names = options.source, list_edit_scene_names()
     if source not in names:
@@ -105,14 +105,14 @@ def _is_edit_scene(options: EditOptions) -> bool:
     return True
 
 
-def _load_scene(source: str, progress: ProgressCallback) -> EditSetup:
+def _load_scene(source: str, progress: ProgressCallback) -> EditInput:
     scene = load_edit_scene(source, progress=build_subprogress(progress, 0.0, 0.2))
     settings = {"modes": scene.modes, **scene.edit_options}
     operations: list[EditOperation] = [drag.apply for drag in scene.drags]
-    return EditSetup(scene.animation, scene.body, camera=scene.camera, settings=settings, operations=operations)
+    return EditInput(scene.animation, scene.body, camera=scene.camera, settings=settings, operations=operations)
 
 
-def _load_animation(options: EditOptions, progress: ProgressCallback) -> EditSetup:
+def _load_animation(options: EditCommandOptions, progress: ProgressCallback) -> EditInput:
     """The animation of a file, and the body that --body names: solid, shell or around its mesh, a scene or a mesh file.
 
     Without a name, material or cells, `edit` builds one that suits the motion. Raises InputError for a body that does
@@ -129,13 +129,13 @@ def _load_animation(options: EditOptions, progress: ProgressCallback) -> EditSet
     material = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if not kind:
         if not material and "cells" not in options.given:
-            return EditSetup(animation, None, fixed)
+            return EditInput(animation, None, fixed)
         kind = "solid" if isinstance(animation.mesh, MeshTet) else "around"
     if options.thickness is not None and kind != "shell":
         raise InputError("--thickness is for shells; say --body shell")
     if not own_mesh:
         subject = load_scene_body(options, kind, progress)
-        return EditSetup(animation, subject.body(), parts=subject.parts, camera=subject.camera)
+        return EditInput(animation, subject.body(), parts=subject.parts, camera=subject.camera)
     mesh = require_surface(animation.mesh, "edit")
     if isinstance(mesh, MeshTet) != (kind == "solid"):
         better = '"solid"' if isinstance(mesh, MeshTet) else '"shell" or "around"'
@@ -147,10 +147,10 @@ def _load_animation(options: EditOptions, progress: ProgressCallback) -> EditSet
         body = BodyShell(mesh, MaterialShell(**material), fixed=fixed)
     else:
         body = embed_in_solid(mesh, MaterialStVK(**material), resolution=options.cells, fixed=fixed)
-    return EditSetup(animation, body)
+    return EditInput(animation, body)
 
 
-def _create_editor(options: EditOptions, setup: EditSetup, progress: ProgressCallback) -> Editor:
+def _create_editor(options: EditCommandOptions, setup: EditInput, progress: ProgressCallback) -> Editor:
     """A new editor, or that of a saved edit; given options replace settings of the scene or the edit."""
     settings = _drop_none(
         {
@@ -210,7 +210,7 @@ def _find_contacts(animation: Animation, texts: list[str], progress: ProgressCal
     return Contacts(**columns) if found and len(columns["frame"]) else None
 
 
-def _parse_operations(options: EditOptions, setup: EditSetup) -> list[EditOperation]:
+def _parse_operations(options: EditCommandOptions, setup: EditInput) -> list[EditOperation]:
     parser = EditOperationParser(setup.animation, setup.parts)
     first = [("pin", text) for text in options.pin or []] + [("tie", text) for text in options.tie or []]
     return [

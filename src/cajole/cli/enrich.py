@@ -16,7 +16,7 @@ from cajole.animation.files import FORMATS
 from cajole.arrays import Array
 from cajole.body import BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
 from cajole.body.undeformed_shapes import build_accordion, build_crinkle, build_ridges
-from cajole.cli.command_options import EnrichOptions
+from cajole.cli.command_options import EnrichCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
 from cajole.cli.parsers import (
@@ -48,7 +48,7 @@ from cajole.storage import read_array
 RegionLabels = NDArray[Any] | list[int | str]
 
 
-def enrich(options: EnrichOptions) -> None:
+def enrich(options: EnrichCommandOptions) -> None:
     """Enrich a guide or a scene and write the motion of the shell."""
     outputs = options.output or []
     require_writable(outputs)
@@ -89,7 +89,7 @@ def enrich(options: EnrichOptions) -> None:
     print_summary(f"Enriched {name}", document, _format_rows(document))
 
 
-def _is_enrich_scene(options: EnrichOptions) -> bool:
+def _is_enrich_scene(options: EnrichCommandOptions) -> bool:
     """True if the source names a scene. Raises InputError for unknown names, and for options that the source lacks."""
     source, names = options.source, list_enrich_scene_names()
     if source in names:
@@ -108,7 +108,7 @@ def _is_enrich_scene(options: EnrichOptions) -> bool:
     return False
 
 
-def _check_collision_options(options: EnrichOptions) -> None:
+def _check_collision_options(options: EnrichCommandOptions) -> None:
     if options.collisions is not None:
         checks.require_choice(options.collisions, "--collisions", COLLISION_METHODS)
         IPCTK.require()
@@ -122,7 +122,7 @@ def _check_collision_options(options: EnrichOptions) -> None:
             )
 
 
-def _parse_step_options(options: EnrichOptions) -> dict[str, Any]:
+def _parse_step_options(options: EnrichCommandOptions) -> dict[str, Any]:
     """Keywords of `enrich` for time steps, gravity and tracking, those that are given."""
     keywords: dict[str, Any] = {}
     if options.dt is not None:
@@ -136,7 +136,7 @@ def _parse_step_options(options: EnrichOptions) -> dict[str, Any]:
     return keywords | ({"tracked": False} if options.left_alone else {})
 
 
-def _load_collision_keywords(options: EnrichOptions, progress: ProgressCallback) -> dict[str, Any]:
+def _load_collision_keywords(options: EnrichCommandOptions, progress: ProgressCallback) -> dict[str, Any]:
     """Keywords of `enrich` for collisions, with the files of colliders read."""
     if options.collisions is None:
         return {}
@@ -166,7 +166,7 @@ def _parse_ground(text: str) -> Ground | None:
 
 
 def _solve_scene(
-    options: EnrichOptions, stepping: dict[str, Any], progress: ProgressCallback
+    options: EnrichCommandOptions, stepping: dict[str, Any], progress: ProgressCallback
 ) -> tuple[Animation, BodyShell, EnrichResult, dict[str, Any]]:
     """Guide, shell and result of a scene, and the keywords of its pictures; colliders are those of the scene."""
     scene = load_enrich_scene(options.source, progress=build_subprogress(progress, 0.0, 0.1))
@@ -179,13 +179,13 @@ def _solve_scene(
     return scene.guide, scene.get_variant(material).shell, result, build_picture_options(scene, material)
 
 
-def _read_guide(options: EnrichOptions, progress: ProgressCallback) -> Animation:
+def _read_guide(options: EnrichCommandOptions, progress: ProgressCallback) -> Animation:
     prim = {} if options.prim is None else {"prim": options.prim}
     animation = read_animation(options.source, mesh=options.mesh, fps=options.fps, progress=progress, **prim)
     return extract_guide(animation)
 
 
-def _check_region_options(options: EnrichOptions) -> None:
+def _check_region_options(options: EnrichCommandOptions) -> None:
     """Raise InputError for options of regions that contradict each other."""
     paint = (options.paint_guide, options.paint_fine)
     is_subdivided, is_clustered = options.subdivide is not None, options.clusters is not None
@@ -227,7 +227,9 @@ def _parse_label_elements(text: str | None) -> tuple[str | None, str | None]:
     return guide, fine
 
 
-def _build_regions(options: EnrichOptions, guide: Animation, progress: ProgressCallback) -> tuple[Animation, Regions]:
+def _build_regions(
+    options: EnrichCommandOptions, guide: Animation, progress: ProgressCallback
+) -> tuple[Animation, Regions]:
     """The guide that is followed, subdivided for patches of the finer mesh, and the regions."""
     mesh = guide.mesh
     assert isinstance(mesh, MeshTri)
@@ -244,7 +246,7 @@ def _build_regions(options: EnrichOptions, guide: Animation, progress: ProgressC
     return followed, regions_clustered(followed, options.clusters, seed=options.seed, progress=progress, **mu)
 
 
-def _build_painted_regions(options: EnrichOptions, mesh: MeshTri, file: Path) -> Regions:
+def _build_painted_regions(options: EnrichCommandOptions, mesh: MeshTri, file: Path) -> Regions:
     assert options.paint_guide is not None
     assert options.paint_fine is not None
     fine = read_mesh(file)
@@ -295,7 +297,7 @@ def _parse_label(line: TextLine) -> int | str:
     raise line.build_error(f"a label is a whole number or a word, not {word!r}")
 
 
-def _parse_shell(options: EnrichOptions) -> Callable[[MeshTri], BodyShell]:
+def _parse_shell(options: EnrichCommandOptions) -> Callable[[MeshTri], BodyShell]:
     """The shell that the options describe, as a function of its mesh; by default a light, damped cotton cloth."""
     names = ("young", "poisson", "thickness", "density")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}

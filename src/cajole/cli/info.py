@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cajole.cli.command_options import InfoOptions
+from cajole.cli.command_options import InfoCommandOptions
 from cajole.cli.output import add_units, print_result
 from cajole.errors import FileError
 from cajole.storage import read_arrays
@@ -13,7 +13,7 @@ from cajole.storage import read_arrays
 FileDescription = tuple[dict[str, Any], dict[str, str]]  # document, rows
 
 
-def info(options: InfoOptions) -> None:
+def info(options: InfoCommandOptions) -> None:
     """Describe a mesh, an animation, a controller, a saved edit or fixed vertices."""
     description = _describe_special_file(options.file)
     if description is None:

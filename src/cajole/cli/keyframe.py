@@ -15,7 +15,7 @@ from typing import Any
 from cajole.body import BodySolid
 from cajole.checks import require_positive
 from cajole.cli import bodies
-from cajole.cli.command_options import KeyframeOptions
+from cajole.cli.command_options import KeyframeCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
 from cajole.cli.parsers import parse_number, parse_seconds
@@ -26,7 +26,7 @@ from cajole.progress import ProgressCallback
 from cajole.scenes import SceneBody
 
 
-def keyframe(options: KeyframeOptions) -> None:
+def keyframe(options: KeyframeCommandOptions) -> None:
     """Optimise the motion through keys and write it."""
     outputs = options.output or []
     require_writable(outputs)

@@ -11,7 +11,7 @@ from rich.table import Table
 from cajole.animation import Animation
 from cajole.checks import require_integer
 from cajole.cli.bodies import load_scene_body
-from cajole.cli.command_options import ModesOptions
+from cajole.cli.command_options import ModesCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import add_title, build_table, print_result, show_progress
 from cajole.dynamics import Modes
@@ -19,7 +19,7 @@ from cajole.dynamics import modes as compute_modes
 from cajole.scenes import SceneBody
 
 
-def modes(options: ModesOptions) -> None:
+def modes(options: ModesCommandOptions) -> None:
     """List the lowest modes and write one of them as a loop."""
     outputs = options.output or []
     require_writable(outputs)

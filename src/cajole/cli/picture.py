@@ -8,7 +8,7 @@ from typing import Any
 
 from cajole.animation import read_animation
 from cajole.animation.obj_sequence import is_single_obj
-from cajole.cli.command_options import PictureOptions
+from cajole.cli.command_options import PictureCommandOptions
 from cajole.cli.output import print_summary, show_progress
 from cajole.errors import InputError
 from cajole.mesh import read_mesh
@@ -20,7 +20,7 @@ from cajole.scenes import scene, scene_names
 from cajole.storage import require_writable_path
 
 
-def picture(options: PictureOptions) -> None:
+def picture(options: PictureCommandOptions) -> None:
     """Render a still or a loop."""
     output = options.output
     require_render_packages(output, options.renderer)

@@ -12,7 +12,7 @@ from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.body.solid import find_inverted_tets
 from cajole.cli import bodies
-from cajole.cli.command_options import PoseOptions
+from cajole.cli.command_options import PoseCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_note_rows, print_summary, show_progress
 from cajole.cli.parsers import parse_gravity
@@ -23,7 +23,7 @@ from cajole.progress import ProgressCallback
 from cajole.scenes import SceneBody
 
 
-def pose(options: PoseOptions) -> None:
+def pose(options: PoseCommandOptions) -> None:
     """Find static equilibrium and write the pose."""
     outputs = options.output or []
     require_writable(outputs, sequences=False)

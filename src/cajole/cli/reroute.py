@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cajole.animation import Animation, read_animation
 from cajole.body import BodySprings
 from cajole.checks import OptionalPackage
-from cajole.cli.command_options import RerouteOptions
+from cajole.cli.command_options import RerouteCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
 from cajole.cli.parsers import (
@@ -49,7 +49,7 @@ _GREY_MODES = ("1", "L", "I", "F", "I;16", "I;16B", "I;16L")  # of Pillow
 PILLOW = OptionalPackage(("PIL",), "pillow", "viz", "images as .png")
 
 
-def reroute(options: RerouteOptions) -> None:
+def reroute(options: RerouteCommandOptions) -> None:
     """Run a pilot again with nodes led to goals, and write the second run."""
     outputs, pilot_file = options.output or [], options.pilot
     require_writable([*outputs, *([pilot_file] if pilot_file else [])])
@@ -74,7 +74,7 @@ def reroute(options: RerouteOptions) -> None:
     print_summary(f"Rerouted {options.source}", document, _format_rows(document))
 
 
-def _load_scene(options: RerouteOptions, progress: ProgressCallback) -> RerouteScene:
+def _load_scene(options: RerouteCommandOptions, progress: ProgressCallback) -> RerouteScene:
     """The named scene, or one built of a file. Raises InputError for options that the source does not take."""
     source, names = options.source, list_reroute_scene_names()
     springs = [name for name in ("stiffness", "mass", "damping", "clamp", "fixed") if name in options.given]
@@ -105,7 +105,7 @@ def _load_scene(options: RerouteOptions, progress: ProgressCallback) -> RerouteS
     return RerouteScene(path.stem, path.name, "", net, pilot, ())
 
 
-def _build_net(options: RerouteOptions, mesh: MeshTri | MeshTet | MeshLine) -> BodySprings:
+def _build_net(options: RerouteCommandOptions, mesh: MeshTri | MeshTet | MeshLine) -> BodySprings:
     defaults = {"stiffness": 100.0, "mass": 1.0, "damping": 0.05, "clamp": 0.02}
     springs = {
         name: value if getattr(options, name) is None else getattr(options, name) for name, value in defaults.items()
@@ -115,7 +115,7 @@ def _build_net(options: RerouteOptions, mesh: MeshTri | MeshTet | MeshLine) -> B
     return BodySprings.from_mesh(mesh, fixed=fixed, **{**springs, "mass": vertex_mass})
 
 
-def _collect_goals(options: RerouteOptions, scene: RerouteScene) -> list[Goal]:
+def _collect_goals(options: RerouteCommandOptions, scene: RerouteScene) -> list[Goal]:
     """Goals of --goal and --images, otherwise those of the scene; --window replaces their windows."""
     image_goals = _find_image_goals(options, scene.pilot)
     if not (options.goal or scene.goals or image_goals):
@@ -142,7 +142,7 @@ def _parse_goal(text: str, pilot: Animation) -> list[Goal]:
     return [Goal(int(v), frame, pilot.positions[frame, v] + position) for v in vertices]
 
 
-def _find_image_goals(options: RerouteOptions, pilot: Animation) -> list[Goal]:
+def _find_image_goals(options: RerouteCommandOptions, pilot: Animation) -> list[Goal]:
     """Goals that make the body's section match the images; none without images. Raises InputError, FileError."""
     if options.images is None:
         for name in ("at", "section", "align", "level", "every"):

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from cajole import cluster
-from cajole.cli.command_options import RunOptions
+from cajole.cli.command_options import RunCommandOptions
 from cajole.cli.output import (
     CommandInvocation,
     DryRunComplete,
@@ -33,7 +33,7 @@ from cajole.errors import CajoleError, Cancelled, FileError
 from cajole.storage import protect_inputs, register_input
 
 
-def run(options: RunOptions) -> None:
+def run(options: RunCommandOptions) -> None:
     """Run or check recipes and print their results."""
     recipes = read_recipes(_find_recipes(options.recipes))
     as_json = get_current_invocation().as_json

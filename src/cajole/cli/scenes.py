@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Group
 
-from cajole.cli.command_options import ScenesOptions
+from cajole.cli.command_options import ScenesCommandOptions
 from cajole.cli.output import add_title, build_table, print_result, show_progress
 from cajole.pictures import picture
 from cajole.pictures.render import require_render_packages
@@ -21,7 +21,7 @@ from cajole.scenes.steer_scenes import STEER_SCENE_DESCRIPTIONS
 from cajole.storage import require_writable_path
 
 
-def scenes(options: ScenesOptions) -> None:
+def scenes(options: ScenesCommandOptions) -> None:
     """List the scenes of every verb, and render the bodies if asked for."""
     definitions = [build() for build in SCENE_DEFINITIONS.values()]
     bodies: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.checks import require_positive
 from cajole.cli import bodies
-from cajole.cli.command_options import SimulateOptions
+from cajole.cli.command_options import SimulateCommandOptions
 from cajole.cli.files import require_writable, write_results
 from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
 from cajole.cli.parsers import parse_gravity, parse_seconds
@@ -24,7 +24,7 @@ from cajole.mesh.line import require_surface
 from cajole.scenes import SceneBody
 
 
-def simulate(options: SimulateOptions) -> None:
+def simulate(options: SimulateCommandOptions) -> None:
     """Simulate a scene or mesh file and write the motion."""
     outputs = options.output or []
     require_writable(outputs)
@@ -57,7 +57,7 @@ def simulate(options: SimulateOptions) -> None:
     print_summary(f"Simulated {subject.name}", document, _format_rows(document))
 
 
-def _compute_timing(options: SimulateOptions) -> tuple[int, float]:
+def _compute_timing(options: SimulateCommandOptions) -> tuple[int, float]:
     """Number of frames, the start included, and the time between them [s]."""
     if options.dt is not None and options.fps is not None:
         raise InputError("--dt and --fps say the same thing; give one of them")

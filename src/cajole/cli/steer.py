@@ -18,7 +18,7 @@ from cajole.arrays import Array, IndexArray
 from cajole.body import Body, BodySolid
 from cajole.body.base import EARTH_GRAVITY
 from cajole.cli import bodies
-from cajole.cli.command_options import SteerOptions
+from cajole.cli.command_options import SteerCommandOptions
 from cajole.cli.files import require_distinct, require_writable, write_results
 from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
 from cajole.cli.parsers import parse_number, parse_pair, parse_seconds
@@ -42,7 +42,7 @@ from cajole.scenes.flow_scenes.pictures import write_flow_run
 from cajole.storage import require_writable_path
 
 
-def steer(options: SteerOptions) -> None:
+def steer(options: SteerCommandOptions) -> None:
     """Steer a body, the controller of a file, or a flow."""
     outputs = options.output or []
     require_distinct([*outputs, options.save, options.plot])
@@ -127,7 +127,7 @@ class LoadedController:
         return {"subject": self.name, "vertices": body.vertex_count, "mass_kg": body.total_mass}
 
 
-def _load_controller(options: SteerOptions) -> LoadedController:
+def _load_controller(options: SteerCommandOptions) -> LoadedController:
     """The controller of a file, with the weights that are given. Raises InputError for options that build one."""
     building = ("fixed", "tets", "cells", "young", "poisson", "density", "damping", "scale", "up")
     refused = [name for name in (*building, *_MOTION_OPTIONS, "save") if name in options.given]
@@ -143,7 +143,7 @@ _MOTION_OPTIONS = ("motion", "samples", "cluster", "frames", "dt", "modes", "com
 
 
 def _build_controller(
-    options: SteerOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
+    options: SteerCommandOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
 ) -> Controller:
     motion = _load_motion(options, scene_body, body, progress)
     modes: int | Array | None = None if options.modes is None else checks.require_integer(options.modes, "--modes")
@@ -169,7 +169,7 @@ def _build_controller(
 
 
 def _load_motion(
-    options: SteerOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
+    options: SteerCommandOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
 ) -> Animation:
     """The motion of the file, or the body at rest."""
     if options.motion is None:
@@ -188,7 +188,7 @@ def _load_motion(
     return snap_fixed_vertices(body, motion)
 
 
-def _parse_disturbances(options: SteerOptions, scene_body: SceneBody, body: BodySolid) -> list[Disturbance]:
+def _parse_disturbances(options: SteerCommandOptions, scene_body: SceneBody, body: BodySolid) -> list[Disturbance]:
     disturbances: list[Disturbance] = [bodies.parse_push(text, scene_body, body) for text in options.push or []]
     if options.wind is not None:
         strength = checks.require_positive(options.wind, "--wind", allow_zero=True)
@@ -197,7 +197,7 @@ def _parse_disturbances(options: SteerOptions, scene_body: SceneBody, body: Body
 
 
 def _run_controller(
-    options: SteerOptions, controller: Controller, disturbances: list[Disturbance], progress: ProgressCallback
+    options: SteerCommandOptions, controller: Controller, disturbances: list[Disturbance], progress: ProgressCallback
 ) -> dict[str, ControllerRun]:
     """Runs with and without control; the one that is not written may be missing if its simulation fails."""
     runs: dict[str, ControllerRun] = {}
@@ -301,7 +301,7 @@ def _format_percent(share: float) -> str:
     return f"{100 * share:.3g} % of the size"
 
 
-def _steer_flow(options: SteerOptions, outputs: Sequence[Path]) -> None:
+def _steer_flow(options: SteerCommandOptions, outputs: Sequence[Path]) -> None:
     """Disturb the particles of a flow scene, or of the flow controller in a file, and return them to their paths."""
     body_options = ("fixed", "tets", "cells", "young", "poisson", "density", "damping", "scale", "up")
     refused = [name for name in (*_MOTION_OPTIONS, "loops", *body_options) if name in options.given]
@@ -343,7 +343,7 @@ def _steer_flow(options: SteerOptions, outputs: Sequence[Path]) -> None:
     print_summary(f"Steered {options.source}", document, _format_flow_rows(document))
 
 
-def _load_flow_controller(options: SteerOptions, progress: ProgressCallback) -> tuple[FlowScene, FlowController]:
+def _load_flow_controller(options: SteerCommandOptions, progress: ProgressCallback) -> tuple[FlowScene, FlowController]:
     """A scene with its controller; the controller of a file keeps the weights that are not given."""
     weights = {name: getattr(options, name) for name in ("tracking", "final", "effort") if name in options.given}
     if options.source in flow_scenes.FLOW_SCENE_DESCRIPTIONS:
@@ -354,7 +354,7 @@ def _load_flow_controller(options: SteerOptions, progress: ProgressCallback) -> 
     return scene, controller.retuned(**weights) if weights else controller
 
 
-def _build_flow_noise(options: SteerOptions, scene: FlowScene) -> list[FlowForce]:
+def _build_flow_noise(options: SteerCommandOptions, scene: FlowScene) -> list[FlowForce]:
     """Noise of strength --wind; the scene's own disturbance if there are neither wind nor pushes."""
     checks.require_integer(options.seed, "--seed", minimum=0)
     if options.wind is not None:

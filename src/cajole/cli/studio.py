@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextvars
 import sys
 
-from cajole.cli.command_options import StudioOptions
+from cajole.cli.command_options import StudioCommandOptions
 from cajole.cli.output import get_current_invocation, print_result, show_compilation
 
 
-def studio(options: StudioOptions) -> None:
+def studio(options: StudioCommandOptions) -> None:
     """Serve the studio until Ctrl-C."""
     from cajole.studio import require_packages
 

@@ -195,7 +195,7 @@ class MaterialInfo(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class EnrichResult(Struct, frozen=True, kw_only=True):
+class EnrichRunReport(Struct, frozen=True, kw_only=True):
     """Report of the last simulation."""
 
     frames: int
@@ -227,7 +227,7 @@ class EnrichModeState(Struct, frozen=True, kw_only=True):
     extras: bool  # the material has loads or shapes over time
     collidable: bool  # the scene has obstacles
     running: str | None  # job
-    result: EnrichResult | None
+    result: EnrichRunReport | None
     sight: ShellRunKind  # what the second view shows
     free: float | None  # `off` of the shell without its guide, where it is shown
     crossed: CrossedTriangles

@@ -31,7 +31,7 @@ from cajole.studio.modes.enrich.messages import (
     Enrich,
     EnrichDials,
     EnrichModeState,
-    EnrichResult,
+    EnrichRunReport,
     EnrichStateMessage,
     GuideInfo,
     MaterialInfo,
@@ -181,7 +181,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
         result = None
         if tracked is not None and tracked.summary is not None:
             summary = {name: value for name, value in asdict(tracked.summary).items() if name != "title"}
-            result = EnrichResult(**summary, frames=tracked.frames, stale=is_stale)
+            result = EnrichRunReport(**summary, frames=tracked.frames, stale=is_stale)
         variant = None if scene is None else scene.variants.get(self.settings.material)
         crossing, levels = self.crossing_triangles, mesh.levels
         force = None if shown is None else shown.added_force

@@ -101,7 +101,7 @@ class NetInfo(Struct, frozen=True, kw_only=True):
     usual_reach: float  # [m]
 
 
-class RerouteResult(Struct, frozen=True, kw_only=True):
+class RerouteRunReport(Struct, frozen=True, kw_only=True):
     """Report of a second run."""
 
     method: RerouteMethod
@@ -128,8 +128,8 @@ class RerouteModeState(Struct, frozen=True, kw_only=True):
     suggested: bool  # the scene has goals of its own
     running: str | None  # job
     making: Literal["pilot", "run"] | None
-    result: RerouteResult | None
-    compared: Sequence[RerouteResult]
+    result: RerouteRunReport | None
+    compared: Sequence[RerouteRunReport]
     sight: RerouteMethod  # the method that is shown
 
 

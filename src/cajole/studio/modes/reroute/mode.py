@@ -48,7 +48,7 @@ from cajole.studio.modes.reroute.messages import (
     RerouteDials,
     RerouteMethod,
     RerouteModeState,
-    RerouteResult,
+    RerouteRunReport,
     RerouteStateMessage,
     RunPilot,
     SetGoalWindow,
@@ -297,7 +297,7 @@ class RerouteMode(MarkerMode[RerouteUndoState, GoalMarker]):
                 inputs = None if run["stale"] else self._get_run_inputs()
                 motion = replace(self.pilot, positions=positions, velocities=None)
                 # documents of earlier versions have no stale, and other fields
-                summary = msgspec.convert({"stale": False} | run["about"], RerouteResult)
+                summary = msgspec.convert({"stale": False} | run["about"], RerouteRunReport)
                 outcomes = msgspec.convert(run["about"]["goals"], tuple[GoalOutcome, ...])
                 self.rerouted_run = RerouteRun(motion, force, summary, outcomes, inputs)
                 self.shown_method = self.rerouted_run.summary.method

@@ -10,7 +10,7 @@ from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.direct.rerouting import Goal, RerouteReport
 from cajole.studio.modes.payloads import format_percent
-from cajole.studio.modes.reroute.messages import GoalOutcome, RerouteDials, RerouteMethod, RerouteResult
+from cajole.studio.modes.reroute.messages import GoalOutcome, RerouteDials, RerouteMethod, RerouteRunReport
 from cajole.studio.modes.timeline_markers import TimelineMarker, get_next_number, replace_marker, sort_markers
 
 Point3 = tuple[float, float, float]
@@ -59,7 +59,7 @@ def set_goal_positions(goals: Goals, frame: int, nodes: Sequence[int], positions
     return goals
 
 
-def summarise_report(report: RerouteReport, goals: Goals) -> tuple[RerouteResult, tuple[GoalOutcome, ...]]:
+def summarise_report(report: RerouteReport, goals: Goals) -> tuple[RerouteRunReport, tuple[GoalOutcome, ...]]:
     """Summary of a run, and the outcome of each goal."""
     outcomes = tuple(
         GoalOutcome(
@@ -83,7 +83,7 @@ def summarise_report(report: RerouteReport, goals: Goals) -> tuple[RerouteResult
         subject = {1: "The goal is", 2: "Both goals are"}.get(count, f"All {count} goals are")
     else:
         subject = "The goal is not" if count == 1 else f"{report.reached_count} of {count} goals are"
-    return RerouteResult(
+    return RerouteRunReport(
         method=cast(RerouteMethod, report.method),
         reached=report.reached_count,
         count=count,
@@ -113,6 +113,6 @@ class RerouteRun:
 
     animation: Animation
     added_force: Array
-    summary: RerouteResult
+    summary: RerouteRunReport
     outcomes: tuple[GoalOutcome, ...]
     inputs: RerouteInputs | None

@@ -617,7 +617,7 @@ export interface MaterialInfo {
 }
 
 /** Report of the last simulation. */
-export interface EnrichResult {
+export interface EnrichRunReport {
   frames: number;
   stale: boolean; // something has changed since
   cut: boolean; // stopped before the end
@@ -645,7 +645,7 @@ export interface EnrichModeState {
   extras: boolean; // the material has loads or shapes over time
   collidable: boolean; // the scene has obstacles
   running: string | null; // job
-  result: EnrichResult | null;
+  result: EnrichRunReport | null;
   sight: "free" | "led"; // what the second view shows
   free: number | null; // `off` of the shell without its guide, where it is shown
   crossed: CrossedTriangles;
@@ -700,7 +700,7 @@ export interface NetInfo {
 }
 
 /** Report of a second run. */
-export interface RerouteResult {
+export interface RerouteRunReport {
   method: "least-force" | "paper" | "pattern";
   reached: number;
   count: number;
@@ -724,8 +724,8 @@ export interface RerouteModeState {
   suggested: boolean; // the scene has goals of its own
   running: string | null; // job
   making: "pilot" | "run" | null;
-  result: RerouteResult | null;
-  compared: RerouteResult[];
+  result: RerouteRunReport | null;
+  compared: RerouteRunReport[];
   sight: "least-force" | "paper" | "pattern"; // the method that is shown
 }
 

@@ -18,7 +18,7 @@ import {
   createPositionFields, createSliderRow, createSwitchRow, createTargetList, createText, type ModePanel,
   type PanelPart, setWaiting,
 } from "../panel-parts";
-import type { GoalInfo, RerouteDials, RerouteResult, RerouteModeState } from "../../core/types";
+import type { GoalInfo, RerouteDials, RerouteRunReport, RerouteModeState } from "../../core/types";
 
 type RerouteMethod = RerouteDials["method"];
 
@@ -153,7 +153,7 @@ function createSpringsSection(app: App): PanelPart<RerouteModeState> {
 
 const getMethodTitle = (method: RerouteMethod): string => METHOD_CHOICES.find(({ value }) => value === method)?.text ?? method;
 const isCompared = ({ compared }: RerouteModeState): boolean => compared.length > 1;
-const getShownRun = ({ compared, result, sight }: RerouteModeState): RerouteResult => compared.find(({ method }) => method === sight) ?? result!;
+const getShownRun = ({ compared, result, sight }: RerouteModeState): RerouteRunReport => compared.find(({ method }) => method === sight) ?? result!;
 
 /** Method to compare with: least force, or pattern if that is the current one. */
 const getComparedMethod = ({ result, dials }: RerouteModeState): RerouteMethod =>
@@ -203,9 +203,9 @@ function createResultSection(app: App): PanelPart<RerouteModeState> {
   );
 }
 
-function fillTable(table: HTMLElement, runs: readonly RerouteResult[]): void {
+function fillTable(table: HTMLElement, runs: readonly RerouteRunReport[]): void {
   const head = h("tr", null, h("th"), runs.map(({ method }) => h("th", { scope: "col" }, getMethodTitle(method))));
-  const row = (name: string, value: (run: RerouteResult) => string): HTMLElement =>
+  const row = (name: string, value: (run: RerouteRunReport) => string): HTMLElement =>
     h("tr", null, h("th", { scope: "row" }, name), runs.map((run) => h("td", null, value(run))));
   const rows = [
     row("Reached", ({ reached, count }) => `${reached} of ${count}`),
